@@ -1,0 +1,1 @@
+"""isthmus: a differentiable simulator of articulated rigid bodies, with networks at any named variable."""

@@ -1,0 +1,1 @@
+"""Text or code to description: plain Python."""

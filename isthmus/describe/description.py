@@ -1,0 +1,131 @@
+"""Frozen records that say what a mechanism is; every reader writes them, `model.compile` reads them.
+
+Plain Python: numbers pass through untouched, so they may be traced. SI units and radians; quaternions `w x y z`;
+a frame is given by position and quaternion in its parent's frame.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+from isthmus.types import Number
+
+Numbers = tuple[Number, ...]
+JointKind = Literal["fixed", "revolute", "prismatic", "spherical", "planar", "free"]
+ShapeKind = Literal["plane", "sphere", "capsule", "box", "cylinder", "points"]
+
+DOF: dict[str, int] = {
+    "fixed": 0, "revolute": 1, "prismatic": 1, "spherical": 3, "planar": 3, "free": 6
+}  # fmt: skip
+"""Degrees of freedom of each kind of joint."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """Where a frame stands in another one."""
+
+    position: Numbers | Number = (0.0, 0.0, 0.0)
+    """Origin [m]."""
+    orientation: Numbers | Number = (1.0, 0.0, 0.0, 0.0)
+    """Quaternion `w x y z`; need not be of unit length."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """A collision shape, fixed to a link or, where `link` is None, to the world."""
+
+    name: str
+    kind: ShapeKind
+    link: str | None
+    frame: Frame = Frame()
+    size: Numbers | Number = (0.0, 0.0, 0.0)
+    """[m] sphere: radius, -, -; capsule, cylinder: radius, half-length along z, -; box: half-widths; else zeros."""
+    points: tuple[Numbers, ...] = ()
+    """Corners of the convex hull, in the shape's frame [m]; for kind `points` only."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Link:
+    """A rigid body. Its frame is the child frame of its joint."""
+
+    name: str
+    mass: Number = 0.0
+    """[kg]"""
+    com: Numbers | Number = (0.0, 0.0, 0.0)
+    """Centre of mass in the link's frame [m]."""
+    inertia: Numbers | Number = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    """About the centre of mass, in the link's axes: xx, yy, zz, xy, xz, yz [kg·m²]."""
+    line: int | None = None
+    """Where the description stands in its file."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Mimic:
+    """`q = multiplier · q_of(joint) + offset`."""
+
+    joint: str
+    multiplier: Number = 1.0
+    offset: Number = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint:
+    """What joins `child` to `parent` (None: the world); each link is the child of one joint.
+
+    Numbers of a degree of freedom are given once for all of the joint's, or one for each of them.
+    """
+
+    name: str
+    kind: JointKind
+    parent: str | None
+    child: str
+    frame: Frame = Frame()
+    """The child's frame in the parent's, at `q = 0`."""
+    axis: Numbers | Number = (0.0, 0.0, 1.0)
+    """Direction of motion (revolute, prismatic) or normal of the plane (planar), in the child's frame at `q = 0`."""
+    lower: Numbers | Number | None = None
+    upper: Numbers | Number | None = None
+    """Ends of travel [rad or m]; None: none."""
+    effort: Numbers | Number | None = None
+    """Largest motor torque or force [N·m or N]; None: no bound."""
+    stiffness: Numbers | Number = 0.0
+    """Of a spring towards `rest` [N·m/rad or N/m]."""
+    rest: Numbers | Number | None = None
+    """Position `q` at which the spring is slack; None: the neutral position."""
+    damping: Numbers | Number = 0.0
+    """Viscous [N·m·s/rad or N·s/m]."""
+    friction: Numbers | Number = 0.0
+    """Dry friction [N·m or N]."""
+    friction_speed: Numbers | Number = 0.01
+    """Speed within which dry friction is smoothed [rad/s or m/s]."""
+    armature: Numbers | Number = 0.0
+    """Reflected rotor inertia [kg·m² or kg]."""
+    mimic: Mimic | None = None
+    prescribed: bool = False
+    """Its motion comes with the controls; it pushes and is not pushed."""
+    line: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """A named frame on a link (None: on the world): marker, sensor, tool."""
+
+    name: str
+    link: str | None
+    frame: Frame = Frame()
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """A whole mechanism: a forest of links, each hanging by its joint."""
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    points: tuple[Point, ...] = ()
+    shapes: tuple[Shape, ...] = ()
+    gravity: Numbers | Number = (0.0, 0.0, -9.81)
+    """[m/s²]"""
+    source: str = ""
+    """The file it came from, for messages."""

@@ -1,0 +1,104 @@
+"""Every deliberate exception and warning of isthmus, each with a stable code.
+
+All exceptions derive from `IsthmusError`; where a built-in class fits (`ValueError`, `KeyError`…) they derive
+from that too, so that ordinary `except` clauses work. `docs/errors.md` explains each code.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class IsthmusError(Exception):
+    """What every deliberate exception of isthmus derives from."""
+
+    code = "IST000"
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} [{self.code}]"
+
+
+class BadDescription(IsthmusError, ValueError):
+    """A description (URDF, MJCF, Builder) with faults; all of them are listed at once."""
+
+    code = "IST101"
+
+    def __init__(self, faults: str | Sequence[str], source: str = "") -> None:
+        self.faults: tuple[str, ...] = (faults,) if isinstance(faults, str) else tuple(faults)
+        self.source = source
+        where = f"{source}: " if source else ""
+        if len(self.faults) == 1:
+            text = where + self.faults[0]
+        else:
+            rows = "\n".join(f"  - {fault}" for fault in self.faults)
+            text = f"{where}{len(self.faults)} faults:\n{rows}"
+        super().__init__(text)
+
+
+class BadFile(IsthmusError, ValueError):
+    """A file that is missing, empty, of the wrong kind or cut off."""
+
+    code = "IST102"
+
+
+class BadModel(IsthmusError, ValueError):
+    """Numbers or names that do not make a model."""
+
+    code = "IST201"
+
+
+class UnknownName(IsthmusError, KeyError):
+    """A link, joint, point, leaf or signal that the model does not have."""
+
+    code = "IST202"
+
+    def __str__(self) -> str:  # KeyError would show the repr
+        return f"{self.args[0]} [{self.code}]"
+
+
+class UnknownSignal(UnknownName):
+    """A signal that no step publishes."""
+
+    code = "IST301"
+
+
+class BadShape(IsthmusError, ValueError):
+    """An array whose shape does not fit the model."""
+
+    code = "IST203"
+
+
+class BadOption(IsthmusError, ValueError):
+    """An option with a value that does not exist, or that does not go with the others."""
+
+    code = "IST204"
+
+
+class MissingExtra(IsthmusError, ImportError):
+    """An optional library that is not installed; says which extra brings it."""
+
+    code = "IST401"
+
+    def __init__(self, library: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {library}: pip install 'isthmus[{extra}]'.")
+
+
+class IsthmusWarning(UserWarning):
+    """What every deliberate warning of isthmus derives from."""
+
+
+class DescriptionWarning(IsthmusWarning):
+    """A description that loads, but says something a physicist would not."""
+
+
+class StepWarning(IsthmusWarning):
+    """A time step that is too long for the scheme and the model."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?`, or what there is, or nothing; to be put behind a sentence."""
+    known = list(known)
+    if close := difflib.get_close_matches(name, known, n=1, cutoff=0.6):
+        return f" Did you mean {close[0]!r}?"
+    return f" There are {', '.join(map(repr, known))}." if 0 < len(known) <= 12 else ""

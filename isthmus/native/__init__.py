@@ -1,0 +1,1 @@
+"""Any traced JAX function as machine code; knows no physics."""
