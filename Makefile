@@ -1,0 +1,66 @@
+# One environment, .venv, made on first use; after that every target starts at once.
+# `make help` lists the targets. PYTHON=path picks the interpreter, ARGS=... goes to the program.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format bench smoke clean distclean
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+ifdef PYTHON
+export PYTHON
+endif
+
+ready := .venv/.ready
+bench_ready := .venv/.bench-ready
+newest_ready := .venv-newest/.ready
+all_of_us := '.[test,dev]'
+
+# $(call environment,folder,oldest Python,which,constraints,what to install)
+define environment
+	@$(1)/bin/python -m pip --version >/dev/null 2>&1 || { python=$$(sh .ci/find-python $(2) $(3)) \
+	  && echo "making $(1) with $$($$python --version), once: this takes a minute or two" \
+	  && $$python -m venv --clear $(1); }
+	@$(1)/bin/python -m pip install -qq -c $(4) -e $(5)
+	@touch $@
+endef
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; \
+	  do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+demo: $(ready) ## simulate a mechanism and write a picture to out/
+	@.venv/bin/python examples/00_hello.py --out out $(ARGS)
+
+test: $(ready) ## all tests; fewer: make test ARGS="-m 'not slow' tests/spatial"
+	@.venv/bin/python -m pytest -q $(ARGS)
+
+lint: $(ready) ## style, format and types
+	@.venv/bin/ruff check -q .
+	@.venv/bin/ruff format -q --check . || { .venv/bin/ruff format --check . ; exit 1; }
+	@.venv/bin/ty check -q --error-on-warning || .venv/bin/ty check --error-on-warning
+	@echo "lint: fine"
+
+format: $(ready) ## put the code into the common format, mend what can be mended
+	@.venv/bin/ruff check -q --fix . ; .venv/bin/ruff format -q .
+
+bench: $(bench_ready) ## speed on this machine, beside other engines
+	@.venv/bin/python -m benchmarks $(ARGS)
+
+smoke: $(newest_ready) ## a few tests with the newest JAX; needs Python 3.12 or newer
+	@.venv-newest/bin/python -m pytest -q -m smoke $(ARGS)
+
+clean: ## remove caches and outputs
+	@rm -rf out build dist .pytest_cache .ruff_cache .hypothesis
+	@find . -name .venv\* -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## the environments too
+	@rm -rf .venv .venv-newest
+
+$(ready): pyproject.toml constraints.txt
+	$(call environment,.venv,3.11,,constraints.txt,$(all_of_us))
+
+$(bench_ready): $(ready)
+	@echo "installing the engines to compare with, once"
+	$(call environment,.venv,3.11,,constraints.txt,'.[bench]')
+
+$(newest_ready): pyproject.toml constraints-newest.txt
+	$(call environment,.venv-newest,3.12,newest,constraints-newest.txt,'.[test]')

@@ -1,0 +1,101 @@
+"""What every test starts from: 64 bits, strict arithmetic, shapes checked at run time.
+
+Three variables change that, each for a session: `ISTHMUS_CHECK_SHAPES=0` leaves the shapes of
+arguments unchecked (faster, shorter tracebacks), `ISTHMUS_TEST_CACHE=0` compiles everything anew,
+`ISTHMUS_SHARED_DATA=folder` says where the recordings are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+os.environ.setdefault("MPLBACKEND", "Agg")  # no test opens a window
+
+import jax
+import pytest
+from hypothesis import HealthCheck, settings
+from jaxtyping import install_import_hook
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+LOOSE = {
+    "jax_enable_x64": True,
+    "jax_numpy_dtype_promotion": "standard",
+    "jax_numpy_rank_promotion": "allow",
+}
+STRICT = LOOSE | {"jax_numpy_dtype_promotion": "strict", "jax_numpy_rank_promotion": "raise"}
+USUAL = LOOSE | {"jax_enable_x64": False}
+
+for name, value in STRICT.items():  # now, because test files build models while they are imported
+    jax.config.update(name, value)
+
+if os.environ.get("ISTHMUS_CHECK_SHAPES", "1") != "0":
+    assert "isthmus" not in sys.modules, "isthmus was imported before its shapes could be checked"
+    install_import_hook("isthmus", "beartype.beartype")
+
+settings.register_profile(
+    "isthmus",
+    derandomize=True,
+    deadline=None,  # the first example compiles
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],  # so does building a mechanism
+)
+settings.load_profile("isthmus")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what XLA compiles beside pytest's own cache, for the next run on this machine."""
+    if os.environ.get("ISTHMUS_TEST_CACHE", "1") != "0":
+        folder = config.cache.mkdir("jax") if config.cache else None
+        jax.config.update("jax_compilation_cache_dir", folder and str(folder))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+@contextlib.contextmanager
+def arithmetic(settings: dict[str, bool | str]) -> Iterator[None]:
+    """Set JAX's arithmetic for a while; what was changed meanwhile is undone too."""
+    before = {name: jax.config.values[name] for name in settings}
+    for name, value in settings.items():
+        jax.config.update(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+
+
+@pytest.fixture(autouse=True)
+def _arithmetic(request: pytest.FixtureRequest) -> Iterator[None]:
+    """64 bits; no silent promotion of types or ranks, unless the test is marked `loose`."""
+    with arithmetic(LOOSE if request.node.get_closest_marker("loose") else STRICT):
+        yield
+
+
+@pytest.fixture
+def as_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """JAX as it is after `import jax`, an empty working directory, no arguments, no old figures."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["program"])
+    with arithmetic(USUAL):
+        yield tmp_path
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture
+def key() -> jax.Array:
+    """The same random key for everybody."""
+    return jax.random.key(0)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Recordings by other people, which are not part of the repository."""
+    folder = Path(os.environ.get("ISTHMUS_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("the recordings are not here: set ISTHMUS_SHARED_DATA to their folder")
+    return folder
