@@ -42,6 +42,12 @@ class BadFile(IsthmusError, ValueError):
     code = "IST102"
 
 
+class MissingFile(BadFile, FileNotFoundError):
+    """A file that is not there."""
+
+    code = "IST103"
+
+
 class BadModel(IsthmusError, ValueError):
     """Numbers or names that do not make a model."""
 

@@ -108,6 +108,24 @@ class Joint:
 
 
 @dataclasses.dataclass(frozen=True)
+class Actuator:
+    """What turns a joint's command into torque; a joint without one takes its command as torque."""
+
+    joint: str
+    kind: Literal["torque", "pd"] = "torque"
+    """`torque`: gear · command; `pd`: gear · (kp · (command − gear · q) − kd · gear · v)."""
+    gear: Numbers | Number = 1.0
+    kp: Numbers | Number = 0.0
+    """[N·m/rad or N/m]"""
+    kd: Numbers | Number = 0.0
+    """[N·m·s/rad or N·s/m]"""
+    delay: Numbers | Number = 0.0
+    """Between command and motor [s]."""
+    delay_steps: int = 32
+    """Longest delay that can be kept, in steps, where there is one."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Point:
     """A named frame on a link (None: on the world): marker, sensor, tool."""
 
@@ -125,7 +143,10 @@ class Description:
     joints: tuple[Joint, ...]
     points: tuple[Point, ...] = ()
     shapes: tuple[Shape, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
     gravity: Numbers | Number = (0.0, 0.0, -9.81)
     """[m/s²]"""
+    timestep: float | None = None
+    """What the file suggests [s]."""
     source: str = ""
     """The file it came from, for messages."""

@@ -1,0 +1,98 @@
+"""Masses and inertias that a physicist would not believe: named in warnings, mended when asked.
+
+A body made of matter has a positive semi-definite second moment `Σ = ½ tr(I) 1 − I` (Wensing et al.
+2018). Its eigenvalues are not negative exactly when those of `I` obey the triangle inequality.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from isthmus.describe.description import Description, Link
+from isthmus.describe.notes import quoted
+from isthmus.describe.numbers import is_zero, known
+from isthmus.describe.poses import matrix_of, numbers_of
+
+DONE = {
+    "none": "they were loaded as they are (repair='nearest' takes the nearest possible ones)",
+    "nearest": "where there is mass, the nearest possible ones were taken",
+}
+TRIANGLE = 1e-4
+"""Relative excess of the largest principal inertia over the sum of the others that is rounding."""
+SHARE = 1e-6
+"""Least eigenvalue of a mended `Σ`, as a share of the largest."""
+GYRATION = 1e-4
+"""Radius of gyration of a mended body whose file says that it has no inertia at all [m]."""
+
+
+def doubts(description: Description, repair: str, frames: tuple[str, ...] = ()) -> Iterator[str]:
+    """One sentence for each kind of doubt; `frames` are links without mass that became points."""
+    links = description.links
+    massless = [link.name for link in links if is_zero(link.mass)]
+    if massless or frames:
+        yield " ".join(filter(None, (_of_massless(massless), _of_frames(frames))))
+    done = DONE[repair]
+    if names := [link.name for link in links if is_not_definite(link)]:
+        yield f"inertias that are not positive definite, of links {quoted(names)}: {done}."
+    if names := [link.name for link in links if breaks_triangle(link)]:
+        yield f"inertias that violate the triangle inequality, of links {quoted(names)}: {done}."
+
+
+def _of_massless(names: list[str]) -> str:
+    return f"no mass is given for links {quoted(names)}: they stay massless." if names else ""
+
+
+def _of_frames(names: tuple[str, ...]) -> str:
+    if not names:
+        return ""
+    return f"welded links without mass and shape, {quoted(names)}, became named points."
+
+
+def is_not_definite(link: Link) -> bool:
+    """Whether a principal inertia is zero or negative; a link that weighs nothing is not meant."""
+    principal = _principal(link)
+    return principal is not None and bool(principal[0] <= 0.0)
+
+
+def breaks_triangle(link: Link) -> bool:
+    """Whether a principal inertia exceeds the sum of the two others, all being positive."""
+    principal = _principal(link)
+    if principal is None or principal[0] <= 0.0:
+        return False
+    return bool(principal[2] > (principal[0] + principal[1]) * (1.0 + TRIANGLE))
+
+
+def _principal(link: Link) -> np.ndarray | None:
+    """The principal inertias, least first; None where they are traced or all is zero."""
+    inertia = known(link.inertia)
+    if inertia is None or not np.isfinite(inertia).all():
+        return None
+    if is_zero(link.mass) and not inertia.any():
+        return None
+    return np.linalg.eigvalsh(matrix_of(inertia))
+
+
+def mended(description: Description) -> Description:
+    """Impossible inertias replaced by the nearest possible ones; mass and centre of mass stay."""
+    links = tuple(mended_link(link) for link in description.links)
+    return dataclasses.replace(description, links=links)
+
+
+def mended_link(link: Link) -> Link:
+    """The nearest link that matter could make; massless links stay as they are."""
+    mass = known(link.mass)
+    if mass is None or mass[0] <= 0 or not (is_not_definite(link) or breaks_triangle(link)):
+        return link
+    return dataclasses.replace(link, inertia=nearest_inertia(known(link.inertia), float(mass[0])))
+
+
+def nearest_inertia(inertia: object, mass: float) -> tuple[float, ...]:
+    """The possible inertia whose second moment `Σ` is nearest, in the Frobenius norm."""
+    matrix = matrix_of(inertia)
+    values, axes = np.linalg.eigh(np.trace(matrix) / 2 * np.eye(3) - matrix)
+    least = SHARE * float(abs(values).max()) or mass * GYRATION**2
+    second_moment = (axes * np.maximum(values, least)) @ axes.T
+    return numbers_of(np.trace(second_moment) * np.eye(3) - second_moment)

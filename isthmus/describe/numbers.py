@@ -1,0 +1,39 @@
+"""Numbers of a description that may be traced: what can be known of them without their value."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from jax.core import Tracer
+
+
+def is_traced(value: object) -> bool:
+    """Whether any part of `value` stands for a number that is not known yet."""
+    parts = value if isinstance(value, (tuple, list)) else (value,)
+    return any(isinstance(part, Tracer) for part in parts)
+
+
+def known(value: object) -> np.ndarray | None:
+    """The numbers in a row; None where they are traced, missing or no numbers."""
+    if value is None or is_traced(value):
+        return None
+    try:
+        return np.asarray(value, float).ravel()
+    except (TypeError, ValueError):
+        return None
+
+
+def count(value: object) -> int | None:
+    """How many numbers there are; None where that makes no sense."""
+    if isinstance(value, (tuple, list)):
+        return len(value)
+    if isinstance(value, str):
+        return None
+    return math.prod(getattr(value, "shape", ()))
+
+
+def is_zero(value: object) -> bool:
+    """Whether all numbers are known to be zero."""
+    numbers = known(value)
+    return numbers is not None and not numbers.any()
