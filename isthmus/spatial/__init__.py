@@ -1,0 +1,1 @@
+"""The algebra of rigid motion: no model, no state."""

@@ -1,0 +1,87 @@
+"""Spatial inertia and pseudo-inertia: make, shift, and the log-Cholesky map (Rucker and Wensing 2022).
+
+Six numbers of a symmetric matrix always come as xx, yy, zz, xy, xz, yz.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from isthmus.spatial.constants import fresh
+from isthmus.spatial.vectors import skew
+from isthmus.types import AnyArray, Rotation, Scalar, Spatial66, Vec3
+
+Six = Float[AnyArray, "6"]
+Ten = Float[AnyArray, "10"]
+
+_ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+_UNPACK = np.zeros((3, 3, 6))
+for _k, (_i, _j) in enumerate(_ENTRIES):
+    _UNPACK[_i, _j, _k] = _UNPACK[_j, _i, _k] = 1.0
+_UNPACK = _UNPACK.reshape(9, 6)
+
+
+def symmetric(six: Six) -> Rotation:
+    """Six numbers as a symmetric 3×3 matrix."""
+    return jnp.reshape(fresh(_UNPACK) @ jnp.asarray(six), (3, 3))
+
+
+def six_of(matrix: Rotation) -> Six:
+    """The six numbers of a symmetric 3×3 matrix."""
+    rows, columns = zip(*_ENTRIES, strict=True)
+    return matrix[np.array(rows), np.array(columns)]
+
+
+def spatial_inertia(mass: Scalar, com: Vec3, inertia: Six) -> Spatial66:
+    """The 6×6 inertia about the frame's origin, of `inertia` about the centre of mass [kg, kg·m, kg·m²]."""
+    C = skew(com)
+    mC = mass * C
+    top = jnp.concatenate([symmetric(inertia) - mC @ C, mC], axis=1)
+    return jnp.concatenate([top, jnp.concatenate([-mC, mass * jnp.eye(3, dtype=C.dtype)], axis=1)])
+
+
+def pseudo_inertia(mass: Scalar, com: Vec3, inertia: Six) -> Float[AnyArray, "4 4"]:
+    """The matrix of second, first and zeroth moments of mass; positive definite for any real body."""
+    I_com = symmetric(inertia)
+    com = jnp.asarray(com)
+    second = 0.5 * jnp.trace(I_com) * jnp.eye(3) - I_com + mass * jnp.outer(com, com)
+    first = (mass * com)[:, None]
+    return jnp.concatenate([
+        jnp.concatenate([second, first], axis=1),
+        jnp.concatenate([first.T, jnp.reshape(jnp.asarray(mass, first.dtype), (1, 1))], axis=1),
+    ])  # fmt: skip
+
+
+def inertia_of_pseudo(J: Float[AnyArray, "4 4"]) -> tuple[Scalar, Vec3, Six]:
+    """Mass, centre of mass and inertia about it, of a pseudo-inertia."""
+    mass = J[3, 3]
+    com = J[:3, 3] / mass
+    second = J[:3, :3] - mass * jnp.outer(com, com)
+    return mass, com, six_of(jnp.trace(second) * jnp.eye(3) - second)
+
+
+def from_log_cholesky(free: Ten) -> tuple[Scalar, Vec3, Six]:
+    """Ten free numbers -> mass, centre of mass, inertia about it: always of a possible body.
+
+    The pseudo-inertia is `U Uᵀ` with an upper triangular `U`, whose diagonal is the exponential of `free[:4]`.
+    """
+    rows, columns = np.triu_indices(4, 1)
+    U = jnp.diag(jnp.exp(free[:4])).at[rows, columns].set(free[4:])
+    return inertia_of_pseudo(U @ U.T)
+
+
+def to_log_cholesky(mass: Scalar, com: Vec3, inertia: Six) -> Ten:
+    """The ten numbers that `from_log_cholesky` takes; nan where no such body can exist."""
+    J = pseudo_inertia(mass, com, inertia)
+    lower = jnp.linalg.cholesky(J[::-1, ::-1])  # reversed, a lower factor is the upper one
+    U = lower[::-1, ::-1]
+    rows, columns = np.triu_indices(4, 1)
+    return jnp.concatenate([jnp.log(jnp.diag(U)), U[rows, columns]])
+
+
+def second_moments(inertia: Six) -> np.ndarray:
+    """Eigenvalues of `½ tr(I) 1 − I` [kg·m²]: all positive for a body of some extent in every direction."""
+    I_com = (_UNPACK @ np.asarray(inertia, dtype=np.float64)).reshape(3, 3)
+    return np.linalg.eigvalsh(0.5 * np.trace(I_com) * np.eye(3) - I_com)

@@ -1,0 +1,32 @@
+"""Plücker transforms: make, invert, and what they do to points (Featherstone 2008, section 2.8).
+
+`X_b_a` takes motions from frame `a` to frame `b`; forces travel the other way, `f_a = X_b_a.T @ f_b`.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from isthmus.spatial.vectors import skew
+from isthmus.types import AnyArray, Rotation, Spatial66, Vec3
+
+
+def into_child(R: Rotation, p: Vec3) -> Spatial66:
+    """`X_child_parent`, for a child whose axes are the columns of `R` and whose origin is `p` [m]."""
+    E = jnp.asarray(R).T
+    top = jnp.concatenate([E, jnp.zeros_like(E)], axis=1)
+    return jnp.concatenate([top, jnp.concatenate([-E @ skew(p), E], axis=1)])
+
+
+def inverse(X: Spatial66) -> Spatial66:
+    """`X_a_b` of `X_b_a`."""
+    E, B = X[:3, :3].T, X[3:, :3].T
+    return jnp.concatenate([
+        jnp.concatenate([E, jnp.zeros_like(E)], axis=1), jnp.concatenate([B, E], axis=1)
+    ])  # fmt: skip
+
+
+def pose(position: Vec3, quaternion: Float[AnyArray, "4"]) -> Float[AnyArray, "7"]:
+    """Position and quaternion as one row."""
+    return jnp.concatenate([position, quaternion])
