@@ -1,0 +1,1 @@
+"""Description to model and state: pytrees."""

@@ -1,0 +1,37 @@
+"""Numbers that may be traced: as NumPy float64 while they are concrete, as JAX arrays once they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from isthmus.types import AnyArray
+
+
+def is_traced(x: Any) -> bool:
+    """Whether any number in `x` has no value yet."""
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(x))
+
+
+def as_leaf(x: Any) -> Any:
+    """`x` as a leaf of a model: NumPy float64, or untouched where it is traced."""
+    if is_traced(x):
+        return x if isinstance(x, jax.Array) else stack(x)
+    if isinstance(x, np.ndarray | jax.Array | float | int | list | tuple | np.generic):
+        return np.asarray(x, dtype=np.float64)
+    return x  # a placeholder of jax.tree or equinox: None, an axis, a sentinel
+
+
+def stack(rows: Iterable[Any]) -> AnyArray:
+    """Rows of equal shape as one array; numbers and tuples of numbers may be mixed with traced ones."""
+    rows = list(rows)
+    if is_traced(rows):
+        return jnp.stack(
+            [stack(row) if isinstance(row, list | tuple) else jnp.asarray(row) for row in rows]
+        )
+    return np.asarray(rows, dtype=np.float64)

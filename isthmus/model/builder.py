@@ -1,0 +1,171 @@
+"""`Builder`: a mechanism described in Python, part by part. Numbers may be traced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isthmus.describe.description import (
+    Actuator,
+    Description,
+    Frame,
+    Joint,
+    JointKind,
+    Link,
+    Mimic,
+    Point,
+    Shape,
+    ShapeKind,
+)
+from isthmus.model.compile import compile_model
+from isthmus.model.model import Model
+from isthmus.types import Number
+
+HERE = (0.0, 0.0, 0.0)
+LEVEL = (1.0, 0.0, 0.0, 0.0)
+UP = (0.0, 0.0, 1.0)
+
+
+class Builder:
+    """Collects links, joints, shapes, points and actuators; `model()` makes the model.
+
+    Joints take the numbers of `isthmus.describe.description.Joint` by keyword: `lower`, `upper`, `effort`,
+    `stiffness`, `rest`, `damping`, `friction`, `friction_speed`, `armature`, `mimic`, `prescribed`.
+    A `parent` of None is the world.
+    """
+
+    def __init__(self, name: str = "mechanism", *, gravity: Any = (0.0, 0.0, -9.81)) -> None:
+        self.name = name
+        self.gravity = gravity
+        self._links: list[Link] = []
+        self._joints: list[Joint] = []
+        self._shapes: list[Shape] = []
+        self._points: list[Point] = []
+        self._actuators: list[Actuator] = []
+
+    def add_link(
+        self, name: str, *, mass: Number = 0.0, com: Any = HERE, inertia: Any = (0.0,) * 6
+    ) -> Builder:
+        """A rigid body: mass [kg], centre of mass [m], inertia about it [kg·m²].
+
+        The inertia is three numbers (xx, yy, zz) or six (xx, yy, zz, xy, xz, yz); see `isthmus.spatial.bodies`.
+        """
+        if isinstance(inertia, list | tuple) and len(inertia) == 3:
+            inertia = (*inertia, 0.0, 0.0, 0.0)
+        self._links.append(Link(name, mass, com, inertia))
+        return self
+
+    def add_joint_fixed(self, name: str, parent: str | None, child: str, **numbers: Any) -> Builder:
+        """Welds `child` to `parent`."""
+        return self._add_joint(name, "fixed", parent, child, **numbers)
+
+    def add_joint_revolute(
+        self, name: str, parent: str | None, child: str, **numbers: Any
+    ) -> Builder:
+        """Turns about `axis`."""
+        return self._add_joint(name, "revolute", parent, child, **numbers)
+
+    def add_joint_prismatic(
+        self, name: str, parent: str | None, child: str, **numbers: Any
+    ) -> Builder:
+        """Slides along `axis`."""
+        return self._add_joint(name, "prismatic", parent, child, **numbers)
+
+    def add_joint_spherical(
+        self, name: str, parent: str | None, child: str, **numbers: Any
+    ) -> Builder:
+        """Turns about every axis."""
+        return self._add_joint(name, "spherical", parent, child, **numbers)
+
+    def add_joint_planar(
+        self, name: str, parent: str | None, child: str, **numbers: Any
+    ) -> Builder:
+        """Slides and turns in the plane whose normal is `axis`."""
+        return self._add_joint(name, "planar", parent, child, **numbers)
+
+    def add_joint_free(self, name: str, parent: str | None, child: str, **numbers: Any) -> Builder:
+        """Moves in every way."""
+        return self._add_joint(name, "free", parent, child, **numbers)
+
+    def add_shape_sphere(self, link: str | None, radius: Number, **where: Any) -> Builder:
+        """A ball [m]."""
+        return self._add_shape(link, "sphere", (radius, 0.0, 0.0), **where)
+
+    def add_shape_capsule(
+        self, link: str | None, radius: Number, half_length: Number, **where: Any
+    ) -> Builder:
+        """A cylinder along z with round ends; `half_length` is without them [m]."""
+        return self._add_shape(link, "capsule", (radius, half_length, 0.0), **where)
+
+    def add_shape_cylinder(
+        self, link: str | None, radius: Number, half_length: Number, **where: Any
+    ) -> Builder:
+        """A cylinder along z [m]."""
+        return self._add_shape(link, "cylinder", (radius, half_length, 0.0), **where)
+
+    def add_shape_box(self, link: str | None, half_widths: Any, **where: Any) -> Builder:
+        """A box [m]."""
+        return self._add_shape(link, "box", half_widths, **where)
+
+    def add_shape_points(self, link: str | None, points: Any, **where: Any) -> Builder:
+        """The convex hull of points [m]."""
+        corners = tuple(tuple(point) for point in points)
+        return self._add_shape(link, "points", HERE, points=corners, **where)
+
+    def add_shape_plane(self, link: str | None = None, **where: Any) -> Builder:
+        """A half-space below its own z = 0."""
+        return self._add_shape(link, "plane", HERE, **where)
+
+    def add_point(
+        self, name: str, link: str | None, position: Any = HERE, orientation: Any = LEVEL
+    ) -> Builder:
+        """A named place on a link: marker, sensor, tool."""
+        self._points.append(Point(name, link, Frame(position, orientation)))
+        return self
+
+    def add_actuator_torque(
+        self, joint: str, *, gear: Number = 1.0, delay: Number = 0.0
+    ) -> Builder:
+        """The command is a motor torque, `gear` times of which reaches the joint, `delay` [s] later."""
+        self._actuators.append(Actuator(joint, "torque", gear=gear, delay=delay))
+        return self
+
+    def add_actuator_pd(
+        self, joint: str, *, kp: Number, kd: Number = 0.0, gear: Number = 1.0, delay: Number = 0.0
+    ) -> Builder:
+        """The command is a position [rad or m], to which a PD controller drives the joint."""
+        self._actuators.append(Actuator(joint, "pd", gear=gear, kp=kp, kd=kd, delay=delay))
+        return self
+
+    def description(self) -> Description:
+        """All that was added, as plain records."""
+        return Description(
+            name=self.name, links=tuple(self._links), joints=tuple(self._joints),
+            points=tuple(self._points), shapes=tuple(self._shapes),
+            actuators=tuple(self._actuators), gravity=self.gravity,
+        )  # fmt: skip
+
+    def model(self) -> Model:
+        """The model; raises `BadDescription` with all faults."""
+        return compile_model(self.description())
+
+    def _add_joint(
+        self, name: str, kind: JointKind, parent: str | None, child: str, *,
+        position: Any = HERE, orientation: Any = LEVEL, axis: Any = UP,
+        mimic: Mimic | str | None = None, **numbers: Any,
+    ) -> Builder:  # fmt: skip
+        mimic = Mimic(mimic) if isinstance(mimic, str) else mimic
+        frame = Frame(position, orientation)
+        self._joints.append(Joint(name, kind, parent, child, frame, axis, mimic=mimic, **numbers))
+        return self
+
+    def _add_shape(
+        self, link: str | None, kind: ShapeKind, size: Any, *,
+        name: str | None = None, position: Any = HERE, orientation: Any = LEVEL, points: Any = (),
+    ) -> Builder:  # fmt: skip
+        owner = "world" if link is None else link
+        count = sum(shape.link == link for shape in self._shapes)
+        frame = Frame(position, orientation)
+        self._shapes.append(
+            Shape(name or f"{owner}_{kind}_{count}", kind, link, frame, size, points)
+        )
+        return self

@@ -1,0 +1,324 @@
+"""`Model`: every physical number of a mechanism as a leaf, its topology as static fields.
+
+One pytree is the whole simulator: `jax.grad` with respect to a model gives the derivative by every number in it.
+Leaves are NumPy float64 arrays until they are traced. Quaternions and axes are normalised in use, so any leaf
+may be moved and the model stays valid.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from isthmus.errors import BadModel, BadShape, UnknownName, did_you_mean
+from isthmus.model import address
+from isthmus.model.arrays import as_leaf, is_traced
+from isthmus.model.joints import JOINTS, JointKind
+from isthmus.model.layout import Layout, layout_of
+from isthmus.types import AnyArray, Number
+
+
+@dataclasses.dataclass(frozen=True)
+class LeafSpec:
+    """What a leaf of the model is, for people and for the doors of the step."""
+
+    name: str
+    rows: str | None
+    """What a row stands for: link, joint, dof, coordinate, mimic, point, shape, vertex; None: no rows."""
+    shape: tuple[int, ...]
+    """Of one row."""
+    unit: str
+    meaning: str
+
+
+def _leaf(name: str, rows: str | None, shape: tuple[int, ...], unit: str, meaning: str) -> Any:
+    spec = LeafSpec(name, rows, shape, unit, meaning)
+    return eqx.field(converter=as_leaf, metadata={"leaf": spec})
+
+
+class Model(eqx.Module):
+    """A mechanism, ready to be simulated. Made by `ist.load`, `ist.Builder` or `ist.library`."""
+
+    name: str = eqx.field(static=True)
+    link_names: tuple[str, ...] = eqx.field(static=True)
+    joint_names: tuple[str, ...] = eqx.field(static=True)
+    """Joint `i` carries link `i`."""
+    joint_kinds: tuple[str, ...] = eqx.field(static=True)
+    parents: tuple[int, ...] = eqx.field(static=True)
+    """The link that joint `i` hangs from; −1: the world. Always smaller than `i`."""
+    mimics: tuple[tuple[int, int], ...] = eqx.field(static=True)
+    """Joints that follow another one: (joint, source)."""
+    prescribed: tuple[int, ...] = eqx.field(static=True)
+    """Joints whose motion comes with the controls."""
+    limited: tuple[int, ...] = eqx.field(static=True)
+    """Degrees of freedom with ends of travel."""
+    saturated: tuple[int, ...] = eqx.field(static=True)
+    """Degrees of freedom whose motor torque is bounded."""
+    position_controlled: tuple[int, ...] = eqx.field(static=True)
+    """Degrees of freedom whose command is a position, for a PD controller."""
+    delay_steps: int = eqx.field(static=True)
+    """How many past commands are kept; 0: motors act at once."""
+    point_names: tuple[str, ...] = eqx.field(static=True)
+    point_links: tuple[int, ...] = eqx.field(static=True)
+    shape_names: tuple[str, ...] = eqx.field(static=True)
+    shape_kinds: tuple[str, ...] = eqx.field(static=True)
+    shape_links: tuple[int, ...] = eqx.field(static=True)
+    shape_spans: tuple[tuple[int, int], ...] = eqx.field(static=True)
+    """Rows of `shape_points` that each shape owns."""
+
+    gravity: Float[AnyArray, "3"] = _leaf(
+        "gravity", None, (3,), "m/s²", "acceleration of free fall"
+    )
+    link_mass: Float[AnyArray, " links"] = _leaf("link/mass", "link", (), "kg", "mass")
+    link_com: Float[AnyArray, "links 3"] = _leaf(
+        "link/com", "link", (3,), "m", "centre of mass in the link's frame"
+    )
+    link_inertia: Float[AnyArray, "links 6"] = _leaf(
+        "link/inertia", "link", (6,), "kg·m²", "xx yy zz xy xz yz about the centre of mass"
+    )
+    joint_origin: Float[AnyArray, "links 3"] = _leaf(
+        "joint/origin", "joint", (3,), "m", "origin of the joint in the parent's frame"
+    )
+    joint_orientation: Float[AnyArray, "links 4"] = _leaf(
+        "joint/orientation", "joint", (4,), "1", "quaternion of the joint in the parent's frame"
+    )
+    joint_axis: Float[AnyArray, "links 3"] = _leaf(
+        "joint/axis", "joint", (3,), "1", "direction of motion, or normal of the plane"
+    )
+    joint_armature: Float[AnyArray, " dof"] = _leaf(
+        "joint/armature", "dof", (), "kg·m²|kg", "reflected inertia of the rotor"
+    )
+    joint_stiffness: Float[AnyArray, " dof"] = _leaf(
+        "joint/stiffness", "dof", (), "N·m/rad|N/m", "of a spring towards the rest position"
+    )
+    joint_rest_position: Float[AnyArray, " nq"] = _leaf(
+        "joint/rest_position", "coordinate", (), "rad|m", "where that spring is slack, as `q`"
+    )
+    joint_damping: Float[AnyArray, " dof"] = _leaf(
+        "joint/damping", "dof", (), "N·m·s/rad|N·s/m", "viscous friction"
+    )
+    joint_friction: Float[AnyArray, " dof"] = _leaf(
+        "joint/friction", "dof", (), "N·m|N", "dry friction"
+    )
+    joint_friction_speed: Float[AnyArray, " dof"] = _leaf(
+        "joint/friction_speed",
+        "dof",
+        (),
+        "rad/s|m/s",
+        "speed within which dry friction is smoothed",
+    )
+    joint_lower: Float[AnyArray, " dof"] = _leaf(
+        "joint/lower", "dof", (), "rad|m", "lower end of travel"
+    )
+    joint_upper: Float[AnyArray, " dof"] = _leaf(
+        "joint/upper", "dof", (), "rad|m", "upper end of travel"
+    )
+    joint_limit_stiffness: Float[AnyArray, " dof"] = _leaf(
+        "joint/limit_stiffness", "dof", (), "N·m/rad|N/m", "of the stop at an end of travel"
+    )
+    joint_limit_damping: Float[AnyArray, " dof"] = _leaf(
+        "joint/limit_damping", "dof", (), "N·m·s/rad|N·s/m", "of the stop at an end of travel"
+    )
+    joint_limit_width: Float[AnyArray, " dof"] = _leaf(
+        "joint/limit_width", "dof", (), "rad|m", "way over which the stop sets in"
+    )
+    joint_effort: Float[AnyArray, " dof"] = _leaf(
+        "joint/effort", "dof", (), "N·m|N", "largest motor torque"
+    )
+    joint_gear: Float[AnyArray, " dof"] = _leaf(
+        "joint/gear", "dof", (), "1", "motor's turns for each of the joint's"
+    )
+    joint_kp: Float[AnyArray, " dof"] = _leaf(
+        "joint/kp", "dof", (), "N·m/rad|N/m", "gain of a PD controller on position"
+    )
+    joint_kd: Float[AnyArray, " dof"] = _leaf(
+        "joint/kd", "dof", (), "N·m·s/rad|N·s/m", "gain of a PD controller on velocity"
+    )
+    joint_delay: Float[AnyArray, " dof"] = _leaf(
+        "joint/delay", "dof", (), "s", "between command and motor"
+    )
+    mimic_multiplier: Float[AnyArray, " mimics"] = _leaf(
+        "mimic/multiplier", "mimic", (), "1", "`q = multiplier · q_source + offset`"
+    )
+    mimic_offset: Float[AnyArray, " mimics"] = _leaf(
+        "mimic/offset", "mimic", (), "rad|m", "`q = multiplier · q_source + offset`"
+    )
+    point_origin: Float[AnyArray, "points 3"] = _leaf(
+        "point/origin", "point", (3,), "m", "place in the link's frame"
+    )
+    point_orientation: Float[AnyArray, "points 4"] = _leaf(
+        "point/orientation", "point", (4,), "1", "quaternion in the link's frame"
+    )
+    shape_origin: Float[AnyArray, "shapes 3"] = _leaf(
+        "shape/origin", "shape", (3,), "m", "place in the link's frame"
+    )
+    shape_orientation: Float[AnyArray, "shapes 4"] = _leaf(
+        "shape/orientation", "shape", (4,), "1", "quaternion in the link's frame"
+    )
+    shape_size: Float[AnyArray, "shapes 3"] = _leaf(
+        "shape/size", "shape", (3,), "m", "radius, half-length, half-widths: by the kind of shape"
+    )
+    shape_points: Float[AnyArray, "vertices 3"] = _leaf(
+        "shape/points", "vertex", (3,), "m", "corners of convex hulls, in the shape's frame"
+    )
+
+    def __check_init__(self) -> None:
+        for kind, names in (("link", self.link_names), ("joint", self.joint_names)):
+            if twice := sorted({n for n in names if names.count(n) > 1}):
+                raise BadModel(f"{kind} names must differ, but {twice} occur more than once.")
+        for i, parent in enumerate(self.parents):
+            if parent >= i:
+                raise BadModel(f"link {self.link_names[i]!r} comes before its parent.")
+        for field, spec in leaf_fields():
+            value = getattr(self, field)
+            want = (*_row_count(self, spec), *spec.shape)
+            if isinstance(value, np.ndarray) and value.shape != want:
+                raise BadShape(f"{spec.name!r} has shape {value.shape}; this model needs {want}.")
+
+    # topology ------------------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> Layout:
+        """Where each joint's numbers stand in `q` and `v`."""
+        return layout_of(self.joint_kinds, self.mimics)
+
+    @property
+    def dof(self) -> int:
+        """Degrees of freedom: the length of `v`."""
+        return self.layout.nv
+
+    @property
+    def nq(self) -> int:
+        """The length of `q`: a quaternion counts four."""
+        return self.layout.nq
+
+    def kind(self, i: int) -> JointKind:
+        """What joint `i` is."""
+        return JOINTS[self.joint_kinds[i]]
+
+    def outwards(self) -> Iterator[tuple[int, int]]:
+        """Each link with its parent, parents first."""
+        return iter(enumerate(self.parents))
+
+    def inwards(self) -> Iterator[tuple[int, int]]:
+        """Each link with its parent, children first."""
+        return reversed(list(enumerate(self.parents)))
+
+    def link(self, name: str) -> int:
+        """The row of a link."""
+        return _index(name, self.link_names, "link")
+
+    def joint(self, name: str) -> int:
+        """The row of a joint."""
+        return _index(name, self.joint_names, "joint")
+
+    def point(self, name: str) -> int:
+        """The row of a named point."""
+        return _index(name, self.point_names, "point")
+
+    def rows(self, family: str | None) -> dict[str, tuple[int, ...]]:
+        """Which rows of an array of this `family` each name owns."""
+        if family == "vertex":
+            return {
+                n: tuple(range(*s)) for n, s in zip(self.shape_names, self.shape_spans, strict=True)
+            }
+        if family in ("dof", "coordinate"):
+            spans = self.layout.v_own if family == "dof" else self.layout.q_own
+            return {n: tuple(range(*s)) for n, s in zip(self.joint_names, spans, strict=True)}
+        names = {
+            "link": self.link_names, "joint": self.joint_names, "point": self.point_names,
+            "shape": self.shape_names, "mimic": tuple(self.joint_names[j] for j, _ in self.mimics),
+        }.get(family or "", ())  # fmt: skip
+        return {n: (i,) for i, n in enumerate(names)}
+
+    # numbers by name -----------------------------------------------------------------------------------
+
+    def get(self, name: str) -> Number:
+        """The numbers called `name`: a whole leaf, `link/upper/mass`, `link/mass[upper]` or `link/*/mass`.
+
+        A single row comes without its axis (a number, for a mass); a pattern with `*` gives all rows it matches.
+        """
+        field, rows, single = self._find(name)
+        value = getattr(self, field)
+        return value if rows is None else value[rows[0]] if single else value[np.array(rows)]
+
+    def set(self, name: str, value: Any) -> Model:
+        """A model that differs in the numbers called `name`; `value` is broadcast over them."""
+        field, rows, single = self._find(name)
+        old = getattr(self, field)
+        _refuse_non_finite(name, field, value)
+        index = Ellipsis if rows is None else rows[0] if single else np.array(rows)
+        try:
+            new = _replaced(old, index, value)
+        except ValueError as mismatch:
+            want, got = np.shape(old[index]), np.shape(value)
+            raise BadShape(
+                f"{name!r} has shape {want}; a value of shape {got} does not fit."
+            ) from mismatch
+        changes: dict[str, Any] = {field: new}
+        switch = {
+            "joint_lower": "limited",
+            "joint_upper": "limited",
+            "joint_effort": "saturated",
+        }.get(field)
+        if switch:
+            touched = range(self.dof) if rows is None else rows
+            changes[switch] = tuple(sorted({*getattr(self, switch), *touched}))
+        return dataclasses.replace(self, **changes)
+
+    def _find(self, name: str) -> tuple[str, list[int] | None, bool]:
+        base, pattern = address.parse(name)
+        for field, spec in leaf_fields():
+            if spec.name == base:
+                if pattern is None:
+                    return field, None, False
+                rows = address.rows_of(name, pattern, self.rows(spec.rows))
+                return field, rows, address.picks_one(pattern) and len(rows) == 1
+        known = [spec.name for _, spec in leaf_fields()]
+        raise UnknownName(f"this model has no number called {name!r}.{did_you_mean(base, known)}")
+
+    def __str__(self) -> str:
+        from isthmus.model.pretty import as_text
+
+        return as_text(self)
+
+
+def leaf_fields() -> list[tuple[str, LeafSpec]]:
+    """The leaves of a model: name of the field, and what it is."""
+    fields = dataclasses.fields(Model)
+    return [(f.name, f.metadata["leaf"]) for f in fields if "leaf" in f.metadata]
+
+
+def _row_count(model: Model, spec: LeafSpec) -> tuple[int, ...]:
+    if spec.rows is None:
+        return ()
+    return (sum(len(rows) for rows in model.rows(spec.rows).values()),)
+
+
+def _index(name: str, names: tuple[str, ...], kind: str) -> int:
+    if name not in names:
+        raise UnknownName(f"no {kind} is called {name!r}.{did_you_mean(name, names)}")
+    return names.index(name)
+
+
+def _refuse_non_finite(name: str, field: str, value: Any) -> None:
+    if is_traced(value):
+        return
+    numbers = np.asarray(value, dtype=np.float64)
+    endless = field in ("joint_lower", "joint_upper", "joint_effort")
+    if np.any(np.isnan(numbers)) or not (endless or np.all(np.isfinite(numbers))):
+        raise BadModel(f"{name!r} cannot be {value}: a number of a model must be finite.")
+
+
+def _replaced(old: AnyArray, index: Any, value: Any) -> AnyArray:
+    if is_traced((old, value)):
+        return jax.numpy.asarray(old).at[index].set(value)
+    new = np.array(old)
+    new[index] = value
+    return new

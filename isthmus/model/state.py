@@ -1,0 +1,134 @@
+"""`State` and `Control`: what a step starts from, and what acts during it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
+
+from isthmus.errors import BadShape
+from isthmus.model.arrays import as_leaf
+from isthmus.model.model import Model
+from isthmus.types import AnyArray
+
+
+class State(eqx.Module):
+    """Positions and velocities of all joints at one time."""
+
+    q: Float[AnyArray, "*batch nq"] = eqx.field(converter=as_leaf)
+    """Positions [rad, m, quaternions], laid out as `docs/conventions.md` has it."""
+    v: Float[AnyArray, "*batch dof"] = eqx.field(converter=as_leaf)
+    """Velocities [rad/s, m/s]."""
+    memory: Any = None
+    """What networks remember from the last step; None: nothing."""
+    time: Float[AnyArray, "*batch"] = eqx.field(converter=as_leaf, default=0.0)
+    """[s]"""
+
+    @staticmethod
+    def neutral(model: Model) -> State:
+        """Every joint at its neutral position, at rest, at time 0."""
+        q = [
+            x
+            for i in range(len(model.joint_names))
+            if _owns(model, i)
+            for x in model.kind(i).neutral
+        ]
+        return State(np.array(q, dtype=np.float64), np.zeros(model.dof), fresh_memory(model))
+
+    @staticmethod
+    def random(model: Model, key: PRNGKeyArray, *, speed: float = 1.0) -> State:
+        """Positions within ±1 rad or m of neutral (turned evenly), velocities of standard deviation `speed`."""
+        key_q, key_v = jax.random.split(key)
+        neutral = State.neutral(model).q
+        q = np.asarray(neutral) + np.asarray(
+            jax.random.uniform(key_q, (model.nq,), minval=-1.0, maxval=1.0)
+        )
+        for i, (start, stop) in enumerate(model.layout.q_own):
+            if stop > start:
+                q[start:stop] = np.asarray(model.kind(i).normalise(jnp.asarray(q[start:stop])))
+        v = speed * np.asarray(jax.random.normal(key_v, (model.dof,)))
+        return State(q, v, fresh_memory(model))
+
+
+class Control(eqx.Module):
+    """What acts during a step; what is None is zero. With time as a first axis: during a rollout."""
+
+    torque: Float[AnyArray, "*time dof"] | None = eqx.field(converter=as_leaf, default=None)
+    """Command of each degree of freedom [N·m or N]; those of prescribed joints are ignored."""
+    position: Float[AnyArray, "*time pq"] | None = eqx.field(converter=as_leaf, default=None)
+    """`q` of the prescribed joints, in their order."""
+    velocity: Float[AnyArray, "*time pv"] | None = eqx.field(converter=as_leaf, default=None)
+    """`v` of the prescribed joints."""
+    acceleration: Float[AnyArray, "*time pv"] | None = eqx.field(converter=as_leaf, default=None)
+    """`dv/dt` of the prescribed joints."""
+    force: Float[AnyArray, "*time links 6"] | None = eqx.field(converter=as_leaf, default=None)
+    """External force on each link: moment about its origin [N·m], then force [N], in its own frame."""
+    extra: dict[str, AnyArray] = eqx.field(default_factory=dict)
+    """Channels of a log that networks may read as `extra/NAME`."""
+
+
+def as_control(control: Any) -> Control:
+    """None, an array of torques or a `Control`, as a `Control`."""
+    return control if isinstance(control, Control) else Control(torque=control)
+
+
+def fresh_memory(model: Model) -> dict[str, AnyArray] | None:
+    """What a state remembers before the first step: no past commands."""
+    if not model.delay_steps:
+        return None
+    return {"commands": np.zeros((model.delay_steps, model.dof))}
+
+
+def with_memory(model: Model, state: State) -> State:
+    """The state, with the memory that the model needs where it has none."""
+    fresh = fresh_memory(model)
+    if fresh is None or state.memory is not None:
+        return state
+    batch = np.shape(state.q)[:-1]
+    spread = {name: np.broadcast_to(value, (*batch, *value.shape)) for name, value in fresh.items()}
+    return State(state.q, state.v, spread, state.time)
+
+
+def check_state(model: Model, state: State) -> None:
+    """Refuses a state whose shapes do not fit the model."""
+    for name, value, want in (("q", state.q, model.nq), ("v", state.v, model.dof)):
+        if np.shape(value)[-1:] != (want,):
+            raise BadShape(
+                f"state.{name} has shape {np.shape(value)}; {model.name!r} needs ({want},)."
+            )
+
+
+def prescribed_rows(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of `q` and of `v` that belong to prescribed joints."""
+    rows_q = [n for i in model.prescribed for n in range(*model.layout.q_own[i])]
+    rows_v = [n for i in model.prescribed for n in range(*model.layout.v_own[i])]
+    return np.array(rows_q, dtype=int), np.array(rows_v, dtype=int)
+
+
+def check_control(model: Model, control: Control, time: tuple[int, ...] = ()) -> None:
+    """Refuses controls whose shapes do not fit the model, or that leave a prescribed joint without motion."""
+    rows_q, rows_v = prescribed_rows(model)
+    wants = {
+        "torque": (model.dof,), "position": rows_q.shape, "velocity": rows_v.shape,
+        "acceleration": rows_v.shape, "force": (len(model.link_names), 6),
+    }  # fmt: skip
+    for name, want in wants.items():
+        value = getattr(control, name)
+        if value is not None and np.shape(value) != (*time, *want):
+            raise BadShape(
+                f"control {name} has shape {np.shape(value)}; needed is {(*time, *want)}."
+            )
+        if value is None and name == "position" and model.prescribed:
+            names = ", ".join(repr(model.joint_names[i]) for i in model.prescribed)
+            raise BadShape(
+                f"{names} is prescribed: give its motion as Control(position=, velocity=, acceleration=)."
+            )
+
+
+def _owns(model: Model, i: int) -> bool:
+    start, stop = model.layout.q_own[i]
+    return stop > start
