@@ -1,0 +1,1 @@
+"""Networks at named doors: knows no physics."""

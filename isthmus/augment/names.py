@@ -1,0 +1,102 @@
+"""Every variable of a step that may be recorded, read or corrected: name, shape, unit, meaning, in the step's order.
+
+`signals_of(model)` is the one list; `isthmus info`, `record=` and error messages all read it, and a test compares
+it with what a step really publishes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from isthmus.errors import UnknownSignal, did_you_mean
+from isthmus.model import address
+from isthmus.model.model import LeafSpec, Model, leaf_fields
+from isthmus.types import AnyArray
+
+SignalSpec = LeafSpec
+"""A signal is described as a leaf is."""
+
+STATE = (
+    SignalSpec("time", None, (), "s", "time at the beginning of the step"),
+    SignalSpec("joint/position", "coordinate", (), "rad|m", "`q`"),
+    SignalSpec("joint/velocity", "dof", (), "rad/s|m/s", "`v`"),
+)
+QUANTITIES = (
+    SignalSpec("joint/control", "dof", (), "N·m|N", "command, as given"),
+    SignalSpec("joint/motor_torque", "dof", (), "N·m|N", "what the motors make of the command"),
+    SignalSpec("joint/transform", "joint", (6, 6), "1|m", "motion from the parent's to the link's frame"),
+    SignalSpec("link/velocity", "link", (6,), "rad/s, m/s", "in the link's frame, angular first"),
+    SignalSpec("link/pose", "link", (7,), "m, 1", "position and quaternion in the world"),
+    SignalSpec("point/position", "point", (3,), "m", "in the world"),
+    SignalSpec("point/velocity", "point", (3,), "m/s", "in the world"),
+    SignalSpec("joint/passive_torque", "dof", (), "N·m|N", "springs, viscous and dry friction"),
+    SignalSpec("joint/limit_torque", "dof", (), "N·m|N", "stops at the ends of travel"),
+    SignalSpec("joint/torque", "dof", (), "N·m|N", "motor, passive and limit torque together"),
+    SignalSpec("link/external_force", "link", (6,), "N·m, N", "in the link's frame, moment first"),
+    SignalSpec("link/bias_acceleration", "link", (6,), "rad/s², m/s²", "at zero joint acceleration"),
+    SignalSpec("link/bias_force", "link", (6,), "N·m, N", "`v ×* I v` less the external force"),
+    SignalSpec("link/articulated_inertia", "link", (6, 6), "kg·m²|kg·m|kg", "of the link and what hangs from it"),
+    SignalSpec("link/acceleration", "link", (6,), "rad/s², m/s²", "in the link's frame, gravity taken off"),
+    SignalSpec("joint/acceleration", "dof", (), "rad/s²|m/s²", "`dv/dt`"),
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Selection:
+    """Some rows of a signal, as a user named them."""
+
+    text: str
+    name: str
+    rows: tuple[int, ...] | None
+    single: bool
+
+    def pick(self, value: AnyArray) -> AnyArray:
+        """Those rows of the whole array; a single row comes without its axis."""
+        if self.rows is None:
+            return value
+        return value[self.rows[0]] if self.single else value[np.array(self.rows)]
+
+
+def signals_of(model: Model, extra: tuple[str, ...] = ()) -> list[SignalSpec]:
+    """All signals of this model in the order in which a step publishes them."""
+    given = [SignalSpec(f"extra/{name}", None, (), "?", "channel of the log") for name in extra]
+    leaves = [spec for _, spec in leaf_fields() if count_rows(model, spec) != 0]
+    step = [spec for spec in QUANTITIES if _published(model, spec)]
+    return [*STATE, *given, *leaves, *step]
+
+
+def count_rows(model: Model, spec: SignalSpec) -> int | None:
+    """How many rows the signal has for this model; None: it has no rows."""
+    return None if spec.rows is None else sum(len(r) for r in model.rows(spec.rows).values())
+
+
+def shape_of(model: Model, spec: SignalSpec) -> tuple[int, ...]:
+    """Shape of the whole signal."""
+    rows = count_rows(model, spec)
+    return spec.shape if rows is None else (rows, *spec.shape)
+
+
+def select(model: Model, text: str, extra: tuple[str, ...] = ()) -> Selection:
+    """`joint/torque`, `joint/elbow/torque`, `joint/torque[elbow]`, `link/*/pose` … as rows of a signal."""
+    known = {spec.name: spec for spec in signals_of(model, extra)}
+    if text in known:
+        return Selection(text, text, None, False)
+    name, pattern = address.parse(text)
+    if name not in known or pattern is None:
+        raise UnknownSignal(f"no signal is called {text!r}.{did_you_mean(name, known)}")
+    rows = address.rows_of(text, pattern, model.rows(known[name].rows))
+    return Selection(text, name, tuple(rows), address.picks_one(pattern) and len(rows) == 1)
+
+
+def _published(model: Model, spec: SignalSpec) -> bool:
+    if spec.rows == "point":
+        return bool(model.point_names)
+    inside_aba = spec.name in (
+        "link/bias_acceleration",
+        "link/bias_force",
+        "link/articulated_inertia",
+        "link/acceleration",
+    )
+    return not (model.mimics and inside_aba)

@@ -1,0 +1,68 @@
+"""Command -> motor torque: gear, PD controller, saturation, delay."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from isthmus.dynamics.exact import exact
+from isthmus.dynamics.passive import positions
+from isthmus.model.model import Model
+from isthmus.types import AnyArray, Coordinates, Joints, Scalar
+
+SOFTNESS = 0.1
+"""Share of the largest torque within which saturation sets in; below `1 − SOFTNESS` nothing changes."""
+
+
+@exact
+def motor_torque(model: Model, command: Joints, q: Coordinates, v: Joints) -> Joints:
+    """Torque of the motors [N·m, N], for commands that are torques, or positions [rad, m] of a PD controller."""
+    tau = jnp.asarray(model.joint_gear * command)
+    if model.position_controlled:
+        rows = np.array(model.position_controlled)
+        gear, kp, kd = (
+            jnp.asarray(x)[rows] for x in (model.joint_gear, model.joint_kp, model.joint_kd)
+        )
+        way, speed = gear * positions(model, q)[rows], gear * jnp.asarray(v)[rows]
+        tau = tau.at[rows].set(gear * (kp * (command[rows] - way) - kd * speed))
+    return tau if not model.saturated else _bounded(model, tau)
+
+
+@exact
+def motor_slope(model: Model) -> Joints:
+    """`−∂τ/∂v` of the PD controllers [N·m·s/rad, N·s/m]: the slope that an implicit step takes."""
+    rows = np.array(model.position_controlled)
+    gear, kd = jnp.asarray(model.joint_gear)[rows], jnp.asarray(model.joint_kd)[rows]
+    return jnp.zeros(model.dof, kd.dtype).at[rows].set(gear * gear * kd)
+
+
+def saturate(x: AnyArray, bound: AnyArray) -> AnyArray:
+    """`x` held within ±bound: itself up to 90 % of it, the bound beyond 110 %, smooth between."""
+    size, soft = jnp.abs(x), SOFTNESS * bound
+    over = jnp.clip(size - (bound - soft), 0.0, 2.0 * soft)
+    beyond = jnp.maximum(size - (bound + soft), 0.0)
+    return x - jnp.sign(x) * (over * over / (4.0 * soft) + beyond)
+
+
+@exact
+def delayed(
+    model: Model, past: Float[AnyArray, "steps n"], command: Joints, dt: Scalar
+) -> tuple[Joints, Float[AnyArray, "steps n"]]:
+    """The command that reaches the motors now, between two past ones; and the past with `command` in front."""
+    kept = jnp.concatenate([command[None], past[:-1]])
+    place = jnp.clip(model.joint_delay / dt, 0.0, kept.shape[0] - 1.0)
+    before = jnp.clip(jnp.floor(place).astype(int), 0, kept.shape[0] - 2)
+    share, columns = place - before.astype(place.dtype), np.arange(model.dof)
+    return (1.0 - share) * kept[before, columns] + share * kept[before + 1, columns], kept
+
+
+def _bounded(model: Model, tau: Joints) -> Joints:
+    """Motor torques within the effort limits, where there are any."""
+    rows = np.array(model.saturated)
+    bound = jnp.asarray(model.joint_effort)[rows]
+    endless, idle = jnp.isinf(bound), bound == 0.0
+    safe = jnp.where(endless | idle, 1.0, bound)  # keeps the derivative finite where it is not used
+    tau = jnp.asarray(tau)
+    held = jnp.where(idle, 0.0, saturate(tau[rows], safe))
+    return tau.at[rows].set(jnp.where(endless, tau[rows], held))

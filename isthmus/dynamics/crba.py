@@ -1,0 +1,52 @@
+"""Joint-space inertia by the composite rigid body algorithm (Featherstone 2008, table 6.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from isthmus.dynamics.exact import exact
+from isthmus.dynamics.kinematics import forward_kinematics, link_inertias
+from isthmus.model.model import Model
+from isthmus.types import AnyArray, Coordinates
+
+
+@exact
+def mass_matrix(model: Model, q: Coordinates) -> Float[AnyArray, "n n"]:
+    """The matrix `H` of `τ = H q̈ + C` [kg·m², kg·m, kg], armature included."""
+    k = forward_kinematics(model, q)
+    X, S, I = k.X, k.S, list(link_inertias(model))
+    spans = model.layout.v
+
+    # inwards: what hangs from each joint, as one rigid body
+    for i, parent in model.inwards():
+        if parent >= 0:
+            I[parent] = I[parent] + X[i].T @ I[i] @ X[i]
+
+    # from each joint to the root: the force that its motion takes, felt by the joints on the way
+    H = jnp.zeros((spans[-1][1], spans[-1][1]), X.dtype)
+    for i, parent in model.outwards():
+        F = I[i] @ S[i]
+        here = slice(*spans[i])
+        H = H.at[here, here].set(S[i].T @ F)
+        j = i
+        while parent >= 0:
+            F, j = X[j].T @ F, parent
+            there, parent = slice(*spans[j]), model.parents[j]
+            H = H.at[there, here].set(S[j].T @ F).at[here, there].set(F.T @ S[j])
+    if model.mimics:
+        G = independent(model, H.dtype)
+        H = G.T @ H @ G
+    return H + jnp.diag(jnp.asarray(model.joint_armature))
+
+
+@exact
+def independent(model: Model, dtype: Any) -> AnyArray:
+    """The matrix `G` of `v_all = G v`: velocities of all joints from those that mimic none."""
+    source = np.array(model.layout.v_source)
+    G = jnp.zeros((len(source), model.dof), dtype).at[np.arange(len(source)), source].set(1.0)
+    rows = np.array([model.layout.v[i][0] for i, _ in model.mimics])
+    return G.at[rows, source[rows]].set(model.mimic_multiplier)

@@ -1,0 +1,62 @@
+"""Kinetic and potential energy, centre of mass, momentum."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from isthmus.dynamics.exact import exact
+from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
+from isthmus.model.coordinates import minus
+from isthmus.model.model import Model
+from isthmus.model.state import State
+from isthmus.spatial import rotations, transforms
+from isthmus.types import AnyArray, Coordinates, Joints, Scalar, Spatial, Vec3
+
+
+def energy(model: Model, q: Coordinates | State, v: Joints | None = None) -> Scalar:
+    """Kinetic plus potential energy [J], of a state or of `q` and `v`."""
+    if isinstance(q, State):
+        q, v = q.q, q.v
+    return kinetic_energy(model, q, v) + potential_energy(model, q)
+
+
+@exact
+def kinetic_energy(model: Model, q: Coordinates, v: Joints | None) -> Scalar:
+    """`½ vᵀ H v` [J], rotors included; `v` None: at rest."""
+    if v is None:
+        return jnp.zeros(())
+    twists = forward_kinematics(model, q, v).velocity
+    links = jnp.einsum("ia,iab,ib->", twists, link_inertias(model), twists)
+    return 0.5 * (links + jnp.sum(model.joint_armature * jnp.square(v)))
+
+
+@exact
+def potential_energy(model: Model, q: Coordinates) -> Scalar:
+    """Of gravity, zero for a mass at the world's origin, and of the joint springs [J]; stops are left out."""
+    heights = _centres(model, forward_kinematics(model, q)) @ jnp.asarray(model.gravity)
+    stretch = minus(model, jnp.asarray(q), jnp.asarray(model.joint_rest_position))
+    springs = 0.5 * jnp.sum(model.joint_stiffness * jnp.square(stretch))
+    return springs - jnp.sum(model.link_mass * heights)
+
+
+@exact
+def centre_of_mass(model: Model, q: Coordinates) -> Vec3:
+    """Of the whole mechanism, in the world [m]."""
+    centres = _centres(model, forward_kinematics(model, q))
+    return model.link_mass @ centres / jnp.sum(model.link_mass)
+
+
+@exact
+def momentum(model: Model, q: Coordinates, v: Joints) -> Spatial:
+    """About the world's origin, in world axes: angular [kg·m²/s], then linear [kg·m/s]; rotors left out."""
+    k = forward_kinematics(model, q, v)
+    own = jnp.einsum("iab,ib->ia", link_inertias(model), k.velocity)
+    X_link_world = jax.vmap(transforms.into_child)(k.rotation, k.position)
+    return jnp.einsum("iab,ia->b", X_link_world, own)
+
+
+def _centres(model: Model, k: Kinematics) -> AnyArray:
+    """Centre of mass of each link in the world [m]."""
+    turn = jax.vmap(lambda quaternion, com: rotations.matrix(quaternion) @ com)
+    return k.position + turn(k.quaternion, jnp.asarray(model.link_com))

@@ -1,0 +1,48 @@
+"""Link and point Jacobians: joint velocities to velocities of a link or of a place on it."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from isthmus.dynamics.crba import independent
+from isthmus.dynamics.exact import exact
+from isthmus.dynamics.kinematics import forward_kinematics
+from isthmus.model.model import Model
+from isthmus.spatial import rotations
+from isthmus.spatial.vectors import skew
+from isthmus.types import AnyArray, Coordinates, Vec3
+
+
+@exact
+def link_jacobian(model: Model, q: Coordinates, link: str) -> Float[AnyArray, "6 n"]:
+    """`J` with `J v` the link's velocity [rad/s, m/s] in its own frame, angular part first."""
+    k = forward_kinematics(model, q)
+    return _jacobian(model, k.X, k.S, model.link(link))
+
+
+@exact
+def point_jacobian(
+    model: Model, q: Coordinates, point: str, place: Vec3 | None = None
+) -> Float[AnyArray, "3 n"]:
+    """`J` with `J v` the velocity [m/s], in world axes, of a named point; or of `place` on the link `point`."""
+    if place is None:
+        row = model.point(point)
+        i, place = model.point_links[row], jnp.asarray(model.point_origin)[row]
+    else:
+        i = model.link(point)
+    k = forward_kinematics(model, q)
+    if i < 0:
+        return jnp.zeros((3, model.dof), k.X.dtype)
+    J = _jacobian(model, k.X, k.S, i)
+    return rotations.matrix(k.quaternion[i]) @ (J[3:] - skew(place) @ J[:3])
+
+
+def _jacobian(model: Model, X: AnyArray, S: list[AnyArray], i: int) -> AnyArray:
+    """From link `i` to the root: what each joint on the way moves it by."""
+    J = jnp.zeros((6, model.layout.v[-1][1]), X.dtype)
+    X_i_j = jnp.eye(6, dtype=X.dtype)
+    while i >= 0:
+        J = J.at[:, slice(*model.layout.v[i])].set(X_i_j @ S[i])
+        X_i_j, i = X_i_j @ X[i], model.parents[i]
+    return J @ independent(model, J.dtype) if model.mimics else J

@@ -1,0 +1,1 @@
+"""Time: one step, many steps, and the motion they make."""

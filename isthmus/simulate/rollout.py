@@ -1,0 +1,314 @@
+"""Many steps: `step`, `rollout`, `rollout_many`; scan, checkpoints, what to record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from isthmus.augment.names import Selection, select
+from isthmus.augment.signals import NO_SIGNALS, Signals
+from isthmus.errors import BadOption, BadShape
+from isthmus.model.arrays import is_traced
+from isthmus.model.model import Model, leaf_fields
+from isthmus.model.state import (
+    Control,
+    State,
+    as_control,
+    check_control,
+    check_state,
+    prescribed_rows,
+    with_memory,
+)
+from isthmus.simulate.accelerate import impose
+from isthmus.simulate.integrate import Scheme, advance
+from isthmus.simulate.motion import Motion
+from isthmus.simulate.stiffness import warn_if_stiff
+from isthmus.types import AnyArray, Number
+
+Controls = None | AnyArray | Control | Callable[[Any, State], Any]
+Checkpoint = None | int | Literal["sqrt"]
+
+
+def step(
+    model: Model,
+    state: State,
+    control: AnyArray | Control | None,
+    dt: Number,
+    *,
+    integrator: str = "semi_implicit",
+    explicit: bool = False,
+    substeps: int = 1,
+) -> State:
+    """The state `dt` [s] later, under a constant `control`: torques [N·m, N] of shape (dof,), a `Control`, or None.
+
+    Semi-implicit Euler takes joint friction and stops implicitly unless `explicit=True`; also `explicit_euler`
+    and `rk4`.
+    """
+    scheme, given = Scheme(integrator, explicit, substeps), as_control(control)
+    check_state(model, state)
+    state = with_memory(model, state)
+    check_control(model, given)
+    _check_dt(dt)
+    warn_if_stiff(model, state, dt, scheme)
+    return _step(model, state, given, dt, scheme)
+
+
+def rollout(
+    model: Model,
+    state: State,
+    controls: Controls,
+    dt: Number,
+    steps: int | None = None,
+    record: Sequence[str] = (),
+    *,
+    integrator: str = "semi_implicit",
+    explicit: bool = False,
+    substeps: int = 1,
+    checkpoint: Checkpoint = None,
+) -> Motion:
+    """The motion from `state` in steps of `dt` [s]: its first row is `state`, so it has one row more than steps.
+
+    `controls`: torques [N·m, N] of shape (steps, dof); a `Control` with time as the first axis of every array; a
+    function `(t, state) -> torques or Control`; or None. For the last two forms without arrays, `steps` says how
+    many. `record` names signals (`link/pose`, `joint/elbow/torque`, `point/*/position` …): they come with as
+    many rows as `t`; for the last row the last control acts on.
+
+    `checkpoint` chooses the memory of a reverse-mode gradient: None keeps what every step computed; a number `n`
+    keeps the state every `n` steps and computes the rest again; `"sqrt"` does so for `n = √steps`.
+    """
+    scheme = Scheme(integrator, explicit, substeps)
+    check_state(model, state)
+    state = with_memory(model, state)
+    controls, steps = _prepare(model, controls, steps)
+    _check_dt(dt)
+    chosen = tuple(select(model, name, _extras(controls)) for name in _names(record))
+    warn_if_stiff(model, state, dt, scheme)
+    return _rollout(model, state, controls, dt, steps, chosen, scheme, _interval(checkpoint, steps))
+
+
+def rollout_many(
+    models: Model,
+    states: State,
+    controls: Controls,
+    dt: Number,
+    steps: int | None = None,
+    record: Sequence[str] = (),
+    **options: Any,
+) -> Motion:
+    """Rollouts side by side: whichever of model, state and controls has a leading batch axis is taken row by row.
+
+    A model is batched by its leaves (`jax.vmap` or `jax.tree.map` makes one). The motion has the batch as its
+    first axis, time as its second. Options as in `rollout`.
+    """
+    axes, sizes = _batch_axes(models, states, controls)
+    if len(set(sizes.values())) != 1:
+        found = ", ".join(f"{name}: {size}" for name, size in sizes.items()) or "none has one"
+        raise BadShape(f"model, state and controls need one common batch axis; {found}.")
+    static = callable(controls) or controls is None
+
+    def single(model: Model, state: State, controls: Controls) -> Motion:
+        return rollout(model, state, controls, dt, steps, record, **options)
+
+    if static:
+        return _vmapped(lambda m, s: single(m, s, controls), axes[:2])(models, states)
+    return _vmapped(single, axes)(models, states, controls)
+
+
+# one world ---------------------------------------------------------------------------------------------
+
+
+@eqx.filter_jit
+def _step(model: Model, state: State, control: Control, dt: Number, scheme: Scheme) -> State:
+    state = _as_floats(state)
+    return advance(model, state, control, jnp.asarray(dt, state.q.dtype), scheme, NO_SIGNALS)
+
+
+@eqx.filter_jit
+def _rollout(
+    model: Model,
+    state: State,
+    controls: Any,
+    dt: Number,
+    steps: int,
+    chosen: tuple[Selection, ...],
+    scheme: Scheme,
+    interval: int | None,
+) -> Motion:
+    start = _as_floats(state)
+    dt = jnp.asarray(dt, start.q.dtype)
+    rows = (
+        steps + 1 if chosen else steps
+    )  # recorded signals need an evaluation at the last state too
+    times = start.time + dt * jnp.arange(steps + 1, dtype=dt.dtype)
+
+    def one(carry: tuple, at: tuple) -> tuple[tuple, tuple]:
+        (q, v, memory), (k, given) = carry, at
+        here = State(q, v, memory, times[k])
+        control = as_control(controls(here.time, here)) if callable(controls) else given
+        begin, control = _imposed_unless_last(model, here, control, k, steps)
+        signal = Signals()
+        after = advance(model, begin, control, dt, scheme, signal)
+        kept = tuple(selection.pick(signal[selection.name]) for selection in chosen)
+        return (after.q, after.v, after.memory), (begin.q, begin.v, kept)
+
+    given = None if callable(controls) else _padded(controls, rows)
+    carry = (start.q, start.v, start.memory)
+    last, (q, v, kept) = _scan(one, carry, (jnp.arange(rows), given), rows, interval)
+    if not chosen:
+        q, v = jnp.concatenate([q, last[0][None]]), jnp.concatenate([v, last[1][None]])
+    signals = {selection.text: value for selection, value in zip(chosen, kept, strict=True)}
+    return Motion(times, q, v, signals)
+
+
+def _scan(one: Callable, carry: Any, xs: Any, length: int, interval: int | None) -> tuple[Any, Any]:
+    """`jax.lax.scan`; with an `interval`, in stretches of which only the first state is kept for the gradient."""
+    if interval is None or length == 0:
+        return jax.lax.scan(one, carry, xs, length=length)
+
+    def stretch(carry: Any, xs: Any) -> tuple[Any, Any]:
+        return jax.lax.scan(one, carry, xs)
+
+    whole = length // interval
+    cut = whole * interval
+    parts = []
+    if whole:
+        folded = jax.tree.map(lambda x: x[:cut].reshape(whole, interval, *x.shape[1:]), xs)
+        carry, out = jax.lax.scan(jax.checkpoint(stretch), carry, folded)
+        parts.append(jax.tree.map(lambda x: x.reshape(cut, *x.shape[2:]), out))
+    if cut < length:
+        carry, out = jax.checkpoint(stretch)(carry, jax.tree.map(lambda x: x[cut:], xs))
+        parts.append(out)
+    return carry, jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
+
+
+def _padded(controls: Control, rows: int) -> Control:
+    """The controls with the last row repeated, where one more row is asked for."""
+
+    def pad(x: AnyArray) -> AnyArray:
+        x = jnp.asarray(x)
+        return x if len(x) == rows else jnp.concatenate([x, x[-1:]])
+
+    return jax.tree.map(pad, controls)
+
+
+def _imposed_unless_last(
+    model: Model, here: State, control: Control, k: AnyArray, steps: int
+) -> tuple[State, Control]:
+    """Prescribed joints where the control has them; after the last step, where the motion took them."""
+    if not model.prescribed:
+        return here, control
+    rows_q, rows_v = prescribed_rows(model)
+    imposed = impose(model, here, control)
+    begin = jax.tree.map(lambda a, b: jnp.where(k < steps, a, b), imposed, here)
+    motion = (begin.q[rows_q], begin.v[rows_v])
+    return begin, eqx.tree_at(lambda c: (c.position, c.velocity), control, motion, is_leaf=_is_none)
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def _as_floats(state: State) -> State:
+    """The state as arrays of the precision that JAX is set to."""
+    return jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(float)), state)
+
+
+# what was asked for --------------------------------------------------------------------------------------
+
+
+def _prepare(model: Model, controls: Controls, steps: int | None) -> tuple[Any, int]:
+    """Controls as a `Control` with time first, or a function; and the number of steps."""
+    if callable(controls) or controls is None:
+        if steps is None:
+            raise BadOption(
+                "steps= must say how many steps to take where the controls are no array."
+            )
+        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
+            raise BadOption(f"steps must be a whole number from 0, not {steps!r}.")
+        if controls is None:
+            check_control(model, Control())
+        return (Control() if controls is None else controls), int(steps)
+    given = as_control(controls)
+    lengths = {np.shape(x)[0] if np.ndim(x) else -1 for x in jax.tree.leaves(given)}
+    if len(lengths) != 1 or -1 in lengths:
+        raise BadShape(
+            "every array of the controls needs time as its first axis, all of one length."
+        )
+    length = lengths.pop()
+    if steps is not None and steps != length:
+        raise BadShape(f"controls has {length} rows but steps={steps}; leave one of them out.")
+    check_control(model, given, (length,))
+    return given, length
+
+
+def _names(record: Sequence[str]) -> tuple[str, ...]:
+    return (record,) if isinstance(record, str) else tuple(record)
+
+
+def _extras(controls: Any) -> tuple[str, ...]:
+    return tuple(controls.extra) if isinstance(controls, Control) else ()
+
+
+def _check_dt(dt: Number) -> None:
+    if not is_traced(dt) and not (np.ndim(dt) == 0 and np.isfinite(dt) and dt > 0):
+        raise BadOption(f"dt must be a positive number of seconds, not {dt!r}.")
+
+
+def _interval(checkpoint: Checkpoint, steps: int) -> int | None:
+    if checkpoint is None:
+        return None
+    if checkpoint == "sqrt":
+        return max(1, round(steps**0.5))
+    if isinstance(checkpoint, bool) or not isinstance(checkpoint, int) or checkpoint < 1:
+        raise BadOption(
+            f"checkpoint must be None, 'sqrt' or a number of steps, not {checkpoint!r}."
+        )
+    return checkpoint
+
+
+# many worlds ---------------------------------------------------------------------------------------------
+
+
+def _batch_axes(models: Model, states: State, controls: Controls) -> tuple[tuple, dict[str, int]]:
+    """For each argument a tree of axes to map over (0 or None), and the batch sizes that were found."""
+    sizes: dict[str, int] = {}
+    axes_model = _model_axes(models, sizes)
+    batched_state = np.ndim(states.q) == 2
+    if batched_state:
+        sizes["state"] = np.shape(states.q)[0]
+    axes_state = jax.tree.map(lambda x: 0 if batched_state and np.ndim(x) else None, states)
+    if callable(controls) or controls is None:
+        return (axes_model, axes_state, None), sizes
+    given = as_control(controls)
+    plain = {"torque": 2, "position": 2, "velocity": 2, "acceleration": 2, "force": 3}
+    deep = [np.ndim(x) > plain[n] for n in plain if (x := getattr(given, n)) is not None]
+    deep += [np.ndim(x) > 1 for x in given.extra.values()] if not deep else []
+    batched = any(deep)
+    if batched:
+        sizes["controls"] = np.shape(jax.tree.leaves(given)[0])[0]
+    axes_controls = jax.tree.map(lambda _: 0 if batched else None, controls)
+    return (axes_model, axes_state, axes_controls), sizes
+
+
+def _model_axes(models: Model, sizes: dict[str, int]) -> Model:
+    """Axis 0 for every leaf that has one axis more than a single model's."""
+    axes = {}
+    for field, spec in leaf_fields():
+        value = getattr(models, field)
+        batched = np.ndim(value) > len(spec.shape) + (spec.rows is not None)
+        axes[field] = 0 if batched else None
+        if batched:
+            sizes["model"] = np.shape(value)[0]
+    names = list(axes)
+    return eqx.tree_at(
+        lambda m: [getattr(m, n) for n in names], models, [axes[n] for n in names], is_leaf=_is_none
+    )
+
+
+def _vmapped(f: Callable, axes: tuple) -> Callable:
+    return eqx.filter_jit(eqx.filter_vmap(f, in_axes=axes))

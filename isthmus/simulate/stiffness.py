@@ -1,0 +1,36 @@
+"""A warning for time steps that are too long for explicitly taken dry friction."""
+
+from __future__ import annotations
+
+import warnings
+
+import jax.numpy as jnp
+import numpy as np
+
+from isthmus.dynamics.crba import mass_matrix
+from isthmus.errors import StepWarning
+from isthmus.model.arrays import is_traced
+from isthmus.model.model import Model
+from isthmus.model.state import State
+from isthmus.simulate.integrate import Scheme
+from isthmus.types import Number
+
+
+def warn_if_stiff(model: Model, state: State, dt: Number, scheme: Scheme) -> None:
+    """Warns where `dt · friction / (friction_speed · H_ii) > 1`: such a joint would shake instead of stopping."""
+    implicit = scheme.integrator == "semi_implicit" and not scheme.explicit
+    if implicit or is_traced((model, state, dt)) or not np.any(model.joint_friction):
+        return
+    if np.ndim(state.q) != 1 or np.ndim(model.link_mass) != 1:
+        return
+    H = np.diag(np.asarray(mass_matrix(model, jnp.asarray(state.q))))
+    ratio = dt / scheme.substeps * model.joint_friction / (model.joint_friction_speed * H)
+    names = [name for name, rows in model.rows("dof").items() if np.any(ratio[list(rows)] > 1.0)]
+    if names:
+        warnings.warn(
+            f"dt = {dt:g} s is too long for the dry friction of {', '.join(map(repr, names))} in an explicit scheme "
+            f"(dt·friction/(friction_speed·H) = {np.max(ratio):.3g} > 1): it will shake. Shorten dt, raise "
+            f"joint/friction_speed, or leave explicit=True out.",
+            StepWarning,
+            stacklevel=3,
+        )
