@@ -1,0 +1,71 @@
+"""A chain of uniform rods hanging from the world."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from isthmus.errors import BadOption
+from isthmus.model.builder import Builder
+from isthmus.model.model import Model
+from isthmus.spatial import bodies
+
+SLENDERNESS = 0.025
+"""Radius of a rod for each metre of its length: what it turns about its own axis with."""
+
+
+def pendulum(
+    n: int | None = None,
+    lengths: Any = None,
+    masses: Any = None,
+    joints: Literal["revolute", "spherical"] = "revolute",
+    *,
+    damping: Any = 0.0,
+    gravity: Any = (0.0, 0.0, -9.81),
+) -> Model:
+    """`n` rods (two, if nothing says otherwise) of `lengths` [m] and `masses` [kg], one of each by default.
+
+    At `q = 0` they hang down. Hinges turn about y; `damping` [N·m·s/rad] is one number or one for each rod. The
+    free end is the point `tip`.
+    """
+    if joints not in ("revolute", "spherical"):
+        raise BadOption(f"joints must be 'revolute' or 'spherical', not {joints!r}.")
+    n = _count(n, lengths=lengths, masses=masses)
+    lengths, masses, damping = (_each(x, n) for x in (1.0 if lengths is None else lengths,
+                                                      1.0 if masses is None else masses, damping))  # fmt: skip
+    robot = Builder(f"pendulum_{n}", gravity=gravity)
+    for i in range(n):
+        length, mass = lengths[i], masses[i]
+        parent = f"rod_{i}" if i else None
+        below = (0.0, 0.0, -lengths[i - 1]) if i else (0.0, 0.0, 0.0)
+        moment = bodies.rod(mass, length, SLENDERNESS * length)
+        robot.add_link(f"rod_{i + 1}", mass=mass, com=(0.0, 0.0, -0.5 * length), inertia=moment)
+        add = robot.add_joint_revolute if joints == "revolute" else robot.add_joint_spherical
+        add(
+            f"joint_{i + 1}", parent, f"rod_{i + 1}",
+            position=below, axis=(0.0, 1.0, 0.0), damping=damping[i],
+        )  # fmt: skip
+        robot.add_shape_capsule(
+            f"rod_{i + 1}", SLENDERNESS * length, 0.5 * length, position=(0.0, 0.0, -0.5 * length)
+        )
+    robot.add_point("tip", f"rod_{n}", (0.0, 0.0, -lengths[n - 1]))
+    return robot.model()
+
+
+def _count(n: int | None, **given: Any) -> int:
+    """How many rods: what `n` says, or as many as lengths or masses are given."""
+    sizes = {name: np.shape(x)[0] for name, x in given.items() if x is not None and np.ndim(x)}
+    if n is None:
+        n = next(iter(sizes.values()), 2)
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise BadOption(f"a pendulum needs a whole number of rods from 1, not {n!r}.")
+    for name, size in sizes.items():
+        if size != n:
+            raise BadOption(f"{name} has {size} numbers for {n} rods.")
+    return int(n)
+
+
+def _each(x: Any, n: int) -> Any:
+    """One number for all, or one for each."""
+    return x if np.ndim(x) else [x] * n
