@@ -1,0 +1,93 @@
+"""What a compiled MJCF has and a description has not: each element once, all in one sentence.
+
+Sensors, cameras, lights, skins, keyframes and textures change no motion and are not mentioned.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+DISABLED = {"filterparent": 1 << 10, "actuation": 1 << 11}
+"""Bits of `mjtDisableBit` that have no counterpart."""
+OVERRIDE = 1 << 0
+"""Of `mjtEnableBit`."""
+FRICTION = (1.0, 0.005, 0.0001)
+"""MuJoCo's default, as `condim` 3 is."""
+
+
+class LeftOut:
+    """Collects kinds of elements, and the names of the elements of each kind."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, list[str]] = {}
+
+    def add(self, kind: str, name: str = "") -> None:
+        """One element; without a name, the kind is all there is to say."""
+        names = self._kinds.setdefault(kind, [])
+        if name and repr(name) not in names:
+            names.append(repr(name))
+
+    def sentence(self) -> str:
+        """What is to be said; nothing if everything was represented."""
+        if not self._kinds:
+            return ""
+        told = "; ".join(
+            f"{kind} {', '.join(names)}" if names else kind for kind, names in self._kinds.items()
+        )
+        return f"what MuJoCo has and isthmus has not was left out: {told}."
+
+
+def name_at(m: Any, address: Any) -> str:
+    """The name that starts at `address`; empty where an element has none."""
+    start = m.names[int(address) :]
+    return start[: start.index(b"\0")].decode("utf-8", "replace")
+
+
+def note_the_rest(m: Any, left: LeftOut) -> None:
+    """Whole families and options without counterpart."""
+    families = (
+        ("tendon", m.ntendon, m.name_tendonadr),
+        ("equality constraint", m.neq, m.name_eqadr),
+        ("flex", m.nflex, m.name_flexadr),
+        ("contact pair", m.npair, m.name_pairadr),
+        ("contact exclude", m.nexclude, m.name_excludeadr),
+    )
+    for kind, count, addresses in families:
+        for i in range(count):
+            left.add(kind, name_at(m, addresses[i]) or f"number {i}")
+    _note_bodies(m, left)
+    _note_options(m, left)
+
+
+def _note_bodies(m: Any, left: LeftOut) -> None:
+    for i in range(1, m.nbody):
+        name = name_at(m, m.name_bodyadr[i]) or f"number {i}"
+        if m.body_gravcomp[i]:
+            left.add("gravity compensation of body", name)
+        if m.body_mocapid[i] >= 0:
+            left.add("motion of mocap body (it is welded to the world)", name)
+        if m.body_plugin[i] >= 0:
+            left.add("plugin of body", name)
+
+
+def _note_options(m: Any, left: LeftOut) -> None:
+    if m.opt.density or m.opt.viscosity:
+        left.add("the fluid around (density, viscosity, wind)")
+    for flag, bit in DISABLED.items():
+        if m.opt.disableflags & bit:
+            left.add("the disabled flag", flag)
+    if m.opt.enableflags & OVERRIDE:
+        left.add("the enabled flag", "override")
+
+
+def note_contact_numbers(m: Any, i: int, name: str, left: LeftOut) -> None:
+    """What a colliding geom says about its contacts, where that is not MuJoCo's default."""
+    usual = np.allclose(m.geom_friction[i], FRICTION) and m.geom_condim[i] == 3
+    if not usual or m.geom_margin[i] or m.geom_gap[i]:
+        left.add("contact friction, condim, margin or gap of geom", name)
+    if m.geom_contype[i] != 1 or m.geom_conaffinity[i] != 1:
+        left.add("collision mask (it may touch all others) of geom", name)
+    if m.geom_adhesion[i] or m.geom_surfacevel[i].any():
+        left.add("adhesion or surface velocity of geom", name)
