@@ -1,0 +1,1 @@
+"""Is this model's derivative right, and is its time step short enough."""

@@ -1,0 +1,160 @@
+"""`check_gradients`: are the derivatives of a rollout right, on the user's own model; is dt short enough."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from isthmus.errors import BadOption
+from isthmus.model.model import Model, leaf_fields
+from isthmus.model.state import Control, State, as_control
+from isthmus.simulate.rollout import rollout
+from isthmus.types import AnyArray, Number, Scalar
+from isthmus.verify.compare import Row, Verdict, compare
+
+
+@dataclasses.dataclass(frozen=True)
+class GradientReport:
+    """One row for each leaf, the initial state and the controls; and what halving dt does. Prints as a table."""
+
+    rows: tuple[Row, ...]
+    steps: int
+    dt: float
+    step_change: float
+    """Largest change of the motion when dt is halved, relative to how far the motion goes."""
+    step_tolerance: float
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """Names with a wrong derivative."""
+        return tuple(row.name for row in self.rows if row.verdict is Verdict.WRONG)
+
+    @property
+    def ok(self) -> bool:
+        """Whether no derivative is wrong (a long dt is no wrong derivative)."""
+        return not self.wrong
+
+    @property
+    def fine_enough(self) -> bool:
+        """Whether halving dt changes the motion by less than the tolerance."""
+        return self.step_change <= self.step_tolerance
+
+    def verdict(self, name: str) -> str:
+        """What is said of one leaf: `agrees`, `no effect`, `kink here` or `WRONG`."""
+        for row in self.rows:
+            if row.name == name:
+                return row.verdict.value
+        raise BadOption(f"the report has no row {name!r}.")
+
+    def __str__(self) -> str:
+        wide = max(len(row.name) for row in self.rows)
+        head = f"{'':{wide}}  {'verdict':9}  {'forward':>12} {'reverse':>12} {'differences':>12} {'off by':>8}"
+        lines = [head, *(_line(row, wide) for row in self.rows), "", self._closing()]
+        return "\n".join(lines)
+
+    def _closing(self) -> str:
+        count = f"{len(self.rows)} groups of numbers over {self.steps} steps of {self.dt:g} s: "
+        wrong = (
+            f"WRONG for {', '.join(self.wrong)}." if self.wrong else "every derivative is right."
+        )
+        percent = f"{100 * self.step_change:.2g} %"
+        limit = f"{100 * self.step_tolerance:g} %"
+        if self.fine_enough:
+            dt = f"Halving dt changes the motion by {percent} (tolerance {limit}): short enough."
+        else:
+            dt = (
+                f"Halving dt changes the motion by {percent}, more than {limit}: fitted parameters would absorb "
+                f"that. Shorten dt or use integrator='rk4'."
+            )
+        return f"{count}{wrong}\n{dt}"
+
+
+def check_gradients(
+    model: Model,
+    state: State,
+    controls: AnyArray | Control | None,
+    dt: Number,
+    *,
+    steps: int | None = None,
+    tolerance: float = 1e-6,
+    step_tolerance: float = 0.01,
+    **options: Any,
+) -> GradientReport:
+    """Compares forward mode, reverse mode and differences of the end of a rollout, always in float64.
+
+    For every leaf of the model, the initial state and the torques: `agrees`, `no effect`, `kink here` (the slope
+    differs to either side) or `WRONG`. `tolerance` is relative to `max(|difference|, typical loss / typical
+    number)`. Also tells by how much halving `dt` [s] changes the motion. `steps` (50 without controls) and
+    further options as in `rollout`. `print` the report.
+    """
+    given = as_control(controls)
+    steps = _steps(given, steps)
+    with jax.enable_x64(True):
+        groups = _groups(model, state)
+        weights = np.cos(1.0 + np.arange(model.nq + model.dof))
+
+        def loss(numbers: dict[str, AnyArray]) -> Scalar:
+            motion = rollout(*_assembled(model, state, given, numbers, steps), dt, steps, **options)
+            return jnp.concatenate([motion.q[-1], motion.v[-1]]) @ weights
+
+        speed = float(np.min(model.joint_friction_speed, initial=np.inf))
+        rows = compare(loss, groups, widths={"state/v": speed / 100.0}, tolerance=tolerance)
+        order = {name: k for k, name in enumerate(groups)}
+        rows = tuple(sorted(rows, key=lambda row: order[row.name]))
+        change = _step_change(model, state, given, dt, steps, options)
+    return GradientReport(rows, steps, float(dt), change, step_tolerance)
+
+
+def _steps(control: Control, steps: int | None) -> int:
+    rows = {np.shape(x)[0] for x in jax.tree.leaves(control)}
+    return steps or (rows.pop() if rows else 50)
+
+
+def _groups(model: Model, state: State) -> dict[str, AnyArray]:
+    """All numbers that the motion may depend on, by name; of the controls, a constant added to each column."""
+    leaves = {spec.name: np.asarray(getattr(model, field)) for field, spec in leaf_fields()}
+    return {
+        **{name: value for name, value in leaves.items() if value.size},
+        "state/q": np.asarray(state.q), "state/v": np.asarray(state.v), "controls": np.zeros(model.dof),
+    }  # fmt: skip
+
+
+def _assembled(
+    model: Model, state: State, control: Control, numbers: dict[str, AnyArray], steps: int
+) -> tuple[Model, State, Control]:
+    """Model, state and controls that have these numbers."""
+    leaves = {f: numbers[spec.name] for f, spec in leaf_fields() if spec.name in numbers}
+    moved = State(numbers["state/q"], numbers["state/v"], state.memory, state.time)
+    torque = numbers["controls"] + (
+        np.zeros((steps, model.dof)) if control.torque is None else control.torque
+    )
+    return dataclasses.replace(model, **leaves), moved, dataclasses.replace(control, torque=torque)
+
+
+def _step_change(
+    model: Model, state: State, control: Control, dt: Number, steps: int, options: dict[str, Any]
+) -> float:
+    """Largest change of any position when every step is made in two, relative to how far that coordinate goes."""
+    substeps = options.get("substeps", 1)
+    has_arrays = bool(jax.tree.leaves(control))
+    given = control if has_arrays else None
+    plain = rollout(model, state, given, dt, steps, **options)
+    finer = rollout(model, state, given, dt, steps, **{**options, "substeps": 2 * substeps})
+    travel = np.max(np.ptp(np.asarray(finer.q), axis=0), initial=1e-12)
+    return float(np.max(np.abs(np.asarray(plain.q) - np.asarray(finer.q)), initial=0.0) / travel)
+
+
+def _line(row: Row, wide: int) -> str:
+    numbers = f"{row.forward:12.5g} {row.reverse:12.5g} {row.difference:12.5g}"
+    if row.verdict is Verdict.NO_EFFECT:
+        return f"{row.name:{wide}}  {row.verdict.value}"
+    place = (
+        f" at [{', '.join(map(str, row.index))}]"
+        if row.index and row.verdict is not Verdict.AGREES
+        else ""
+    )
+    return f"{row.name:{wide}}  {row.verdict.value:9}  {numbers} {row.error:8.1e}{place}"
