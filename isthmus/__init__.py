@@ -1,1 +1,62 @@
-"""isthmus: a differentiable simulator of articulated rigid bodies, with networks at any named variable."""
+"""isthmus: a differentiable simulator of articulated rigid bodies, with networks at any named variable.
+
+Names load when they are first used, so that `import isthmus` and `isthmus --help` are instant. A new public name
+needs two lines here: one for type checkers, one in `_HOMES`.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isthmus import library as library
+    from isthmus.errors import IsthmusError as IsthmusError
+    from isthmus.model.builder import Builder as Builder
+    from isthmus.model.compile import compile_model as compile_model
+    from isthmus.model.load import load as load
+    from isthmus.model.model import Model as Model
+    from isthmus.model.state import Control as Control
+    from isthmus.model.state import State as State
+    from isthmus.model.stretch import stretch as stretch
+    from isthmus.simulate.motion import Motion as Motion
+    from isthmus.simulate.rollout import rollout as rollout
+    from isthmus.simulate.rollout import rollout_many as rollout_many
+    from isthmus.simulate.rollout import step as step
+    from isthmus.verify.gradients import check_gradients as check_gradients
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Builder": "isthmus.model.builder",
+    "Control": "isthmus.model.state",
+    "IsthmusError": "isthmus.errors",
+    "Model": "isthmus.model.model",
+    "Motion": "isthmus.simulate.motion",
+    "State": "isthmus.model.state",
+    "check_gradients": "isthmus.verify.gradients",
+    "compile_model": "isthmus.model.compile",
+    "library": "isthmus",
+    "load": "isthmus.model.load",
+    "rollout": "isthmus.simulate.rollout",
+    "rollout_many": "isthmus.simulate.rollout",
+    "step": "isthmus.simulate.rollout",
+    "stretch": "isthmus.model.stretch",
+}
+"""Where each public name is written; one that lives in `isthmus` itself is a package."""
+
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, or a package of isthmus (`ist.dynamics`), at its first use."""
+    home = _HOMES.get(name, "isthmus")
+    if home != "isthmus":
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
+    if name.startswith("_") or not name.isidentifier() or find_spec(f"isthmus.{name}") is None:
+        raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
+    return import_module(f"isthmus.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__doc__", "__version__"])

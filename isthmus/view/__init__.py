@@ -1,0 +1,1 @@
+"""Seeing it: pictures of motions."""

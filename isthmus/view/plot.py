@@ -1,0 +1,146 @@
+"""Positions and velocities over time, as one figure: a row of two panels for each kind of unit.
+
+A panel holds at most `MOST` lines; more of one kind go on in a further row. Six colours that colour-blind people
+tell apart, then the same ones dashed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isthmus.model.model import Model
+from isthmus.simulate.motion import Motion
+from isthmus.simulate.motion_files import check_target, coordinate_names, dof_names, whole_file
+
+KINDS = (".png", ".svg", ".pdf")
+MOST = 12
+"""Lines in a panel."""
+ROWS = 8
+"""Of panels; what is beyond them is left out, and the title says so."""
+POINTS = 20_000
+"""Of a line; longer motions are thinned."""
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B5528C", "#56B4E9", "#E0A100")
+INK, FAINT = "#333333", "#DDDDDD"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Row:
+    """Lines of one kind: what stands at the axes, and which columns of `q` and `v` they are."""
+
+    title: str
+    unit_q: str
+    unit_v: str
+    q: list[int]
+    v: list[int]
+
+
+def plot_motion(model: Model, motion: Motion) -> Any:
+    """A matplotlib figure of a motion's positions (left) and velocities (right); save it with `save_figure`."""
+    from matplotlib.figure import Figure
+
+    rows = _rows(model)
+    shown, hidden = rows[:ROWS], sum(len(row.q) for row in rows[ROWS:])
+    figure = Figure(figsize=(11.0, 0.9 + 2.9 * max(1, len(shown))), layout="constrained")
+    more = f" ({hidden} coordinates not shown)" if hidden else ""
+    figure.suptitle(f"{_text(model.name)}{more}", x=0.01, ha="left", fontsize=13, color=INK)
+    if not shown:
+        figure.text(0.5, 0.4, "nothing here can move", ha="center", color=INK)
+        return figure
+    figure.get_layout_engine().set(h_pad=0.09, w_pad=0.09)
+    panels = figure.subplots(len(shown), 2, sharex=True, squeeze=False)
+    stride = 1 + (len(motion) - 1) // POINTS
+    t, q, v = (_finite(x)[::stride] for x in (motion.t, motion.q, motion.v))
+    for row, (left, right) in zip(shown, panels, strict=True):
+        names_q = [coordinate_names(model)[k] for k in row.q]
+        names_v = [dof_names(model)[k] for k in row.v]
+        _draw(left, t, q[:, row.q], f"{row.title} [{row.unit_q}]")
+        turning = "angular velocity" if row.title == "quaternion" else "velocity"
+        _draw(right, t, v[:, row.v], f"{turning} [{row.unit_v}]")
+        if len(names_q) != len(names_v):  # quaternions and angular velocities
+            _legend(left, names_q)
+            _legend(right, names_v)
+        else:
+            _legend(right, names_q)
+    for panel in panels[-1]:
+        panel.set_xlabel("time [s]", color=INK)
+        panel.set_xlim(*_span(t))
+    return figure
+
+
+def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Writes a figure, as its ending says: `.png`, `.svg` or `.pdf`."""
+    check_target(path, KINDS)
+    with whole_file(path) as file:
+        figure.savefig(file, format=Path(path).suffix.lower()[1:], dpi=150)
+
+
+def _rows(model: Model) -> list[_Row]:
+    """Angles, lengths, then orientations; each in rows of at most `MOST` lines."""
+    angles, lengths, turns = (_Row("angle", "rad", "rad/s", [], []),
+                              _Row("position", "m", "m/s", [], []),
+                              _Row("quaternion", "1", "rad/s", [], []))  # fmt: skip
+    for i, (span_q, span_v) in enumerate(zip(model.layout.q_own, model.layout.v_own, strict=True)):
+        q, v = list(range(*span_q)), list(range(*span_v))
+        if not q:
+            continue
+        straight = model.kind(i).units.count("m")
+        lengths.q.extend(q[:straight])
+        lengths.v.extend(v[:straight])
+        others = angles if len(q) == len(v) else turns
+        others.q.extend(q[straight:])
+        others.v.extend(v[straight:])
+    parts = []
+    for row in (angles, lengths, turns):
+        most_q, most_v = (MOST, MOST) if row is not turns else (MOST, 3 * MOST // 4)
+        for k in range(0, len(row.q), most_q):
+            n = k // most_q * most_v
+            parts.append(dataclasses.replace(row, q=row.q[k : k + most_q], v=row.v[n : n + most_v]))
+    return parts
+
+
+def _draw(panel: Any, t: np.ndarray, values: np.ndarray, title: str) -> None:
+    for k, line in enumerate(values.T):
+        style = "-" if k < len(COLOURS) else (0, (4, 1.5))
+        panel.plot(t, line, color=COLOURS[k % len(COLOURS)], linestyle=style, linewidth=1.4)
+    panel.set_title(title, loc="left", fontsize=10, color=INK)
+    panel.grid(color=FAINT, linewidth=0.6)
+    panel.set_axisbelow(True)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.spines[["left", "bottom"]].set_color("#999999")
+    panel.tick_params(colors=INK, labelsize=9)
+
+
+def _legend(panel: Any, names: list[str]) -> None:
+    """Four names at most fit above the panel, beside its title; more go to its right."""
+    above = len(names) <= 4 and sum(map(len, names)) < 40
+    place: dict[str, Any] = (
+        {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 4, "columnspacing": 1.2}
+        if above
+        else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.02)}
+    )
+    panel.legend(
+        panel.lines, [_text(name) for name in names], **place,
+        frameon=False, fontsize=9, labelcolor=INK, handlelength=1.5, borderaxespad=0.0,
+    )  # fmt: skip
+
+
+def _finite(values: Any) -> np.ndarray:
+    """What can be drawn; a motion that blew up ends where it did."""
+    values = np.asarray(values, dtype=np.float64)
+    return np.where(np.abs(values) < 1e12, values, np.nan)
+
+
+def _span(t: np.ndarray) -> tuple[float, float]:
+    first, last = float(t[0]), float(t[-1])
+    return (first, last) if last > first else (first - 0.5, first + 0.5)
+
+
+def _text(name: str) -> str:
+    """A name as matplotlib shows it: no formulas, and nothing that it takes for hidden."""
+    shown = name if len(name) <= 32 else f"{name[:31]}…"
+    return (" " if shown.startswith("_") else "") + shown.replace("$", r"\$")
