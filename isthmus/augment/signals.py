@@ -10,17 +10,19 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import jax.numpy as jnp
+import numpy as np
 
 from isthmus.errors import UnknownSignal, did_you_mean
 from isthmus.types import AnyArray
 
 T = TypeVar("T")
+Row = int | np.ndarray | None
 
 
 class NoSignals:
     """The door that only lets pass."""
 
-    def __call__(self, name: str, value: T, row: int | None = None) -> T:
+    def __call__(self, name: str, value: T, row: Row = None) -> T:
         return value
 
 
@@ -33,11 +35,11 @@ class Signals(NoSignals):
     def __init__(self) -> None:
         self.published: dict[str, Any] = {}
 
-    def __call__(self, name: str, value: T, row: int | None = None) -> T:
+    def __call__(self, name: str, value: T, row: Row = None) -> T:
         if row is None:
             self.published[name] = value
         else:
-            self.published.setdefault(name, {})[row] = value
+            self.published.setdefault(name, []).append((row, value))
         return value
 
     def __getitem__(self, name: str) -> AnyArray:
@@ -45,6 +47,8 @@ class Signals(NoSignals):
         if name not in self.published:
             raise UnknownSignal(f"no step publishes {name!r}.{did_you_mean(name, self.published)}")
         value = self.published[name]
-        if isinstance(value, dict):
-            return jnp.stack([value[i] for i in sorted(value)])
+        if isinstance(value, list):
+            rows = np.concatenate([np.atleast_1d(row) for row, _ in value])
+            parts = [part[None] if isinstance(row, int) else part for row, part in value]
+            return jnp.concatenate(parts)[np.argsort(rows)]
         return jnp.asarray(value)

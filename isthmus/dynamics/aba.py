@@ -11,10 +11,12 @@ from isthmus.dynamics.crba import mass_matrix
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
 from isthmus.dynamics.rnea import bias_forces, bias_torque, upwards
+from isthmus.model.levels import joints_in_order, levels_of
 from isthmus.model.model import Model
 from isthmus.model.state import prescribed_rows
+from isthmus.spatial.products import mm, mmt, mtm, mtv, mv
 from isthmus.spatial.solve import inverse_spd
-from isthmus.types import AnyArray, Coordinates, Joints, Spatial
+from isthmus.types import AnyArray, Coordinates, Joints
 
 
 @exact
@@ -38,55 +40,54 @@ def forward_dynamics(
     if model.mimics:
         return _by_mass_matrix(model, q, v, tau, force, prescribed, implicit)
     k = forward_kinematics(model, q, v, signal) if kinematics is None else kinematics
-    X, S, I = k.X, k.S, link_inertias(model)
+    I = link_inertias(model)
     c = signal("link/bias_acceleration", k.bias)
     p = signal("link/bias_force", bias_forces(I, k.velocity, force))
+    if model.prescribed:
+        c = c + _given_accelerations(model, k, prescribed)
     rotor = model.joint_armature if implicit is None else model.joint_armature + implicit
-    given = _given_accelerations(model, prescribed)
+    levels = levels_of(model)
+    X, S = [level.of(k.X) for level in levels], [level.subspaces(k.S) for level in levels]
+    c_l = [level.of(c) for level in levels]
 
     # inwards: the inertia and the bias force of all that hangs from each joint, as felt through it
-    IA, pA = list(I), list(p)
+    IA, pA = [level.of(I) for level in levels], [level.of(p) for level in levels]
     U, Di, u = {}, {}, {}
-    for i, parent in model.inwards():
-        IA[i] = signal("link/articulated_inertia", IA[i], row=i)
-        rows = slice(*model.layout.v[i])
-        Ia, pa = IA[i], pA[i] + IA[i] @ c[i]
-        if i in given:
-            pa = pa + IA[i] @ (S[i] @ given[i])
-        elif S[i].shape[1]:
-            U[i] = IA[i] @ S[i]
-            Di[i] = inverse_spd(S[i].T @ U[i] + np.eye(S[i].shape[1]) * rotor[rows][None])
-            u[i] = tau[rows] - S[i].T @ pA[i]
-            UDi = U[i] @ Di[i]
-            Ia = IA[i] - UDi @ U[i].T
-            pa = pA[i] + Ia @ c[i] + UDi @ u[i]
-        if parent >= 0:
-            IA[parent] = IA[parent] + X[i].T @ Ia @ X[i]
-            pA[parent] = pA[parent] + X[i].T @ pa
+    for n, level in reversed(list(enumerate(levels))):
+        IA[n] = signal("link/articulated_inertia", IA[n], row=level.rows)
+        U[n] = mm(IA[n], S[n])
+        Di[n] = inverse_spd(mtm(S[n], U[n]) + level.diagonal(rotor))
+        u[n] = level.of_joints(tau) - mtv(S[n], pA[n])
+        UDi = mm(U[n], Di[n])
+        Ia = IA[n] - mmt(UDi, U[n])
+        pa = pA[n] + mv(Ia, c_l[n]) + mv(UDi, u[n])
+        if n > 0:
+            IA[n - 1] = IA[n - 1] + level.to_parents(mtm(X[n], mm(Ia, X[n])))
+            pA[n - 1] = pA[n - 1] + level.to_parents(mtv(X[n], pa))
 
     # outwards: each joint accelerates as its parent leaves it free to
-    a: list[Spatial] = []
+    a: list[AnyArray] = []
     qdd: list[AnyArray] = []
-    for i, parent in model.outwards():
-        carried = X[i] @ (upwards(model.gravity) if parent < 0 else a[parent]) + c[i]
-        if i in given:
-            qdd.append(given[i])
-        elif i in U:
-            qdd.append(Di[i] @ (u[i] - U[i].T @ carried))
-        else:
-            qdd.append(jnp.zeros(0, X.dtype))
-        a.append(signal("link/acceleration", carried + S[i] @ qdd[i], row=i))
-    return jnp.concatenate(qdd)
+    for n, level in enumerate(levels):
+        above = upwards(model.gravity)[None] if n == 0 else level.from_parents(a[n - 1])
+        carried = mv(X[n], above) + c_l[n]
+        qdd.append(mv(Di[n], u[n] - mtv(U[n], carried)))
+        a.append(signal("link/acceleration", carried + mv(S[n], qdd[n]), row=level.rows))
+    _, rows = prescribed_rows(model)
+    given = jnp.zeros(len(rows), k.X.dtype) if prescribed is None else jnp.asarray(prescribed)
+    return joints_in_order(levels, qdd, given, rows)
 
 
-def _given_accelerations(model: Model, prescribed: AnyArray | None) -> dict[int, AnyArray]:
-    """Acceleration of each prescribed joint."""
-    given, start = {}, 0
+def _given_accelerations(model: Model, k: Kinematics, prescribed: AnyArray | None) -> AnyArray:
+    """What prescribed joints add to the acceleration of their links."""
+    if prescribed is None:
+        return jnp.zeros_like(k.bias)
+    parts, start = {}, 0
     for i in model.prescribed:
         size = model.kind(i).nv
-        given[i] = jnp.zeros(size) if prescribed is None else prescribed[start : start + size]
+        parts[i] = mv(k.S[i], prescribed[start : start + size])
         start += size
-    return given
+    return jnp.stack([parts.get(i, jnp.zeros_like(k.bias[i])) for i, _ in model.outwards()])
 
 
 def _by_mass_matrix(

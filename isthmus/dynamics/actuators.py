@@ -40,9 +40,9 @@ def motor_slope(model: Model) -> Joints:
 def saturate(x: AnyArray, bound: AnyArray) -> AnyArray:
     """`x` held within ±bound: itself up to 90 % of it, the bound beyond 110 %, smooth between."""
     size, soft = jnp.abs(x), SOFTNESS * bound
-    over = jnp.clip(size - (bound - soft), 0.0, 2.0 * soft)
-    beyond = jnp.maximum(size - (bound + soft), 0.0)
-    return x - jnp.sign(x) * (over * over / (4.0 * soft) + beyond)
+    excess = jnp.maximum(size - (bound - soft), 0.0)
+    bend = jnp.minimum(excess, 2.0 * soft)
+    return x - jnp.sign(x) * (bend * bend / (4.0 * soft) + (excess - bend))
 
 
 @exact

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.kinematics import forward_kinematics, link_inertias
 from isthmus.model.model import Model
+from isthmus.spatial.products import mm, mtm
 from isthmus.types import AnyArray, Coordinates
 
 
@@ -24,22 +25,22 @@ def mass_matrix(model: Model, q: Coordinates) -> Float[AnyArray, "n n"]:
     # inwards: what hangs from each joint, as one rigid body
     for i, parent in model.inwards():
         if parent >= 0:
-            I[parent] = I[parent] + X[i].T @ I[i] @ X[i]
+            I[parent] = I[parent] + mtm(X[i], mm(I[i], X[i]))
 
     # from each joint to the root: the force that its motion takes, felt by the joints on the way
     H = jnp.zeros((spans[-1][1], spans[-1][1]), X.dtype)
     for i, parent in model.outwards():
-        F = I[i] @ S[i]
+        F = mm(I[i], S[i])
         here = slice(*spans[i])
-        H = H.at[here, here].set(S[i].T @ F)
+        H = H.at[here, here].set(mtm(S[i], F))
         j = i
         while parent >= 0:
-            F, j = X[j].T @ F, parent
+            F, j = mtm(X[j], F), parent
             there, parent = slice(*spans[j]), model.parents[j]
-            H = H.at[there, here].set(S[j].T @ F).at[here, there].set(F.T @ S[j])
+            H = H.at[there, here].set(mtm(S[j], F)).at[here, there].set(mtm(F, S[j]))
     if model.mimics:
         G = independent(model, H.dtype)
-        H = G.T @ H @ G
+        H = mtm(G, mm(H, G))
     return H + jnp.diag(jnp.asarray(model.joint_armature))
 
 

@@ -10,7 +10,8 @@ from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_ine
 from isthmus.model.coordinates import minus
 from isthmus.model.model import Model
 from isthmus.model.state import State
-from isthmus.spatial import rotations, transforms
+from isthmus.spatial import transforms
+from isthmus.spatial.products import mtv, mv
 from isthmus.types import AnyArray, Coordinates, Joints, Scalar, Spatial, Vec3
 
 
@@ -27,7 +28,7 @@ def kinetic_energy(model: Model, q: Coordinates, v: Joints | None) -> Scalar:
     if v is None:
         return jnp.zeros(())
     twists = forward_kinematics(model, q, v).velocity
-    links = jnp.einsum("ia,iab,ib->", twists, link_inertias(model), twists)
+    links = jnp.sum(twists * mv(link_inertias(model), twists))
     return 0.5 * (links + jnp.sum(model.joint_armature * jnp.square(v)))
 
 
@@ -51,12 +52,11 @@ def centre_of_mass(model: Model, q: Coordinates) -> Vec3:
 def momentum(model: Model, q: Coordinates, v: Joints) -> Spatial:
     """About the world's origin, in world axes: angular [kg·m²/s], then linear [kg·m/s]; rotors left out."""
     k = forward_kinematics(model, q, v)
-    own = jnp.einsum("iab,ib->ia", link_inertias(model), k.velocity)
+    own = mv(link_inertias(model), k.velocity)
     X_link_world = jax.vmap(transforms.into_child)(k.rotation, k.position)
-    return jnp.einsum("iab,ia->b", X_link_world, own)
+    return jnp.sum(mtv(X_link_world, own), axis=0)
 
 
 def _centres(model: Model, k: Kinematics) -> AnyArray:
     """Centre of mass of each link in the world [m]."""
-    turn = jax.vmap(lambda quaternion, com: rotations.matrix(quaternion) @ com)
-    return k.position + turn(k.quaternion, jnp.asarray(model.link_com))
+    return k.position + mv(k.rotation, jnp.asarray(model.link_com))

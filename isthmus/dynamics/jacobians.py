@@ -10,6 +10,7 @@ from isthmus.dynamics.exact import exact
 from isthmus.dynamics.kinematics import forward_kinematics
 from isthmus.model.model import Model
 from isthmus.spatial import rotations
+from isthmus.spatial.products import mm
 from isthmus.spatial.vectors import skew
 from isthmus.types import AnyArray, Coordinates, Vec3
 
@@ -35,7 +36,7 @@ def point_jacobian(
     if i < 0:
         return jnp.zeros((3, model.dof), k.X.dtype)
     J = _jacobian(model, k.X, k.S, i)
-    return rotations.matrix(k.quaternion[i]) @ (J[3:] - skew(place) @ J[:3])
+    return mm(rotations.matrix(k.quaternion[i]), J[3:] - mm(skew(place), J[:3]))
 
 
 def _jacobian(model: Model, X: AnyArray, S: list[AnyArray], i: int) -> AnyArray:
@@ -43,6 +44,6 @@ def _jacobian(model: Model, X: AnyArray, S: list[AnyArray], i: int) -> AnyArray:
     J = jnp.zeros((6, model.layout.v[-1][1]), X.dtype)
     X_i_j = jnp.eye(6, dtype=X.dtype)
     while i >= 0:
-        J = J.at[:, slice(*model.layout.v[i])].set(X_i_j @ S[i])
-        X_i_j, i = X_i_j @ X[i], model.parents[i]
-    return J @ independent(model, J.dtype) if model.mimics else J
+        J = J.at[:, slice(*model.layout.v[i])].set(mm(X_i_j, S[i]))
+        X_i_j, i = mm(X_i_j, X[i]), model.parents[i]
+    return mm(J, independent(model, J.dtype)) if model.mimics else J

@@ -1,12 +1,11 @@
 """Poses and velocities of the links (Featherstone 2008, sections 3.5 and 4.4).
 
-Joints of one kind are computed side by side; only what must follow the tree loops over it.
+Joints of one kind are computed side by side, links of one depth too: only depth is walked.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -19,11 +18,13 @@ from isthmus.dynamics.exact import exact
 from isthmus.model.coordinates import expand_q, expand_v
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import layout_of
+from isthmus.model.levels import in_order, levels_of
 from isthmus.model.model import Model
 from isthmus.spatial import rotations, transforms
 from isthmus.spatial.inertia import spatial_inertia
+from isthmus.spatial.products import mm, mtv, mv
 from isthmus.spatial.vectors import cross_motion, skew
-from isthmus.types import AnyArray, Coordinates, Joints, Quaternion, Spatial, Vec3
+from isthmus.types import AnyArray, Coordinates, Joints, Quaternion, Vec3
 
 
 class Kinematics(eqx.Module):
@@ -60,19 +61,27 @@ def forward_kinematics(
     """Poses [m, quaternion] and velocities [rad/s, m/s] of all links; `v` None: at rest."""
     full_q = expand_q(model, q)
     full_v = expand_v(model, jnp.zeros(model.dof, full_q.dtype) if v is None else v)
-    R, p, v_J, c_J, S = _joint_motion(model, full_q, full_v)
+    R, p, turn, v_J, c_J, S = _joint_motion(model, full_q, full_v)
     X = signal("joint/transform", jax.vmap(transforms.into_child)(R, p))
 
     # outwards: each link moves with its parent, and along its joint
-    velocity: list[Spatial] = []
-    for i, parent in model.outwards():
-        velocity.append(v_J[i] if parent < 0 else X[i] @ velocity[parent] + v_J[i])
-    twist = signal("link/velocity", jnp.stack(velocity))
-    position, quaternion = _world_poses(model, full_q, p)
-    pose = signal("link/pose", jnp.concatenate([position, quaternion], axis=1))
-    found = Kinematics(
-        X, S, twist, jax.vmap(cross_motion)(twist, v_J) + c_J, pose[:, :3], pose[:, 3:]
-    )
+    levels = levels_of(model)
+    velocity, position, quaternion = [], [], []
+    for level in levels:
+        v_l, p_l, turn_l = level.of(v_J), level.of(p), level.of(turn)
+        if level.above is not None:
+            above = level.from_parents(quaternion[-1])
+            v_l = mv(level.of(X), level.from_parents(velocity[-1])) + v_l
+            p_l = level.from_parents(position[-1]) + mv(jax.vmap(rotations.matrix)(above), p_l)
+            turn_l = jax.vmap(rotations.product)(above, turn_l)
+        velocity.append(v_l)
+        position.append(p_l)
+        quaternion.append(turn_l)
+
+    twist = signal("link/velocity", in_order(levels, velocity))
+    places = [in_order(levels, position), in_order(levels, quaternion)]
+    pose = signal("link/pose", jnp.concatenate(places, axis=1))
+    found = Kinematics(X, S, twist, cross_motion(twist, v_J) + c_J, pose[:, :3], pose[:, 3:])
     if model.point_names:
         _publish_points(model, found, signal)
     return found
@@ -85,62 +94,65 @@ def link_inertias(model: Model) -> Float[AnyArray, "links 6 6"]:
 
 
 @exact
-def point_motion(model: Model, kinematics: Kinematics, i: int, place: Vec3) -> tuple[Vec3, Vec3]:
-    """Position [m] and velocity [m/s] in the world of a place given in link `i`'s frame; −1: the world."""
-    if i < 0:
-        return jnp.asarray(place), jnp.zeros(3)
-    R = rotations.matrix(kinematics.quaternion[i])
-    twist = kinematics.velocity[i]
-    return kinematics.position[i] + R @ place, R @ (twist[3:] + skew(twist[:3]) @ place)
+def point_motion(model: Model, kinematics: Kinematics, link: str, place: Vec3) -> tuple[Vec3, Vec3]:
+    """Position [m] and velocity [m/s] in the world of a place [m] given in a link's frame."""
+    i = model.link(link)
+    pose = kinematics.position[i], kinematics.quaternion[i], kinematics.velocity[i]
+    return _carried(*pose, jnp.asarray(place))
 
 
 @exact
 def force_at(model: Model, kinematics: Kinematics, link: str, place: Vec3, force: Vec3) -> AnyArray:
     """A force [N] given in world axes, at a place [m] of a link: rows for `Control.force`, one for each link."""
     i = model.link(link)
-    local = rotations.matrix(kinematics.quaternion[i]).T @ jnp.asarray(force)
-    row = jnp.concatenate([skew(jnp.asarray(place)) @ local, local])
+    local = mtv(rotations.matrix(kinematics.quaternion[i]), jnp.asarray(force))
+    row = jnp.concatenate([mv(skew(place), local), local])
     return jnp.zeros((len(model.link_names), 6), row.dtype).at[i].set(row)
 
 
-def _publish_points(model: Model, kinematics: Kinematics, signal: NoSignals) -> None:
-    rows = [
-        point_motion(model, kinematics, link, model.point_origin[k])
-        for k, link in enumerate(model.point_links)
-    ]
-    signal("point/position", jnp.stack([position for position, _ in rows]))
-    signal("point/velocity", jnp.stack([velocity for _, velocity in rows]))
+def _carried(
+    position: Vec3, quaternion: Quaternion, twist: AnyArray, place: Vec3
+) -> tuple[Vec3, Vec3]:
+    """Position and velocity in the world of a place that a moving frame carries."""
+    R = rotations.matrix(quaternion)
+    return position + mv(R, place), mv(R, twist[3:] + mv(skew(twist[:3]), place))
+
+
+def _publish_points(model: Model, k: Kinematics, signal: NoSignals) -> None:
+    """Positions and velocities of the named points; a link of −1 is the world, the last row here."""
+    links = np.array(model.point_links)
+    world = (jnp.zeros((1, 3)), jnp.array([rotations.IDENTITY]), jnp.zeros((1, 6)))
+    rows = (k.position, k.quaternion, k.velocity)
+    frames = [jnp.concatenate([row, rest])[links] for row, rest in zip(rows, world, strict=True)]
+    position, velocity = jax.vmap(_carried)(*frames, jnp.asarray(model.point_origin))
+    signal("point/position", position)
+    signal("point/velocity", velocity)
 
 
 def _joint_motion(model: Model, q: AnyArray, v: AnyArray):
-    """For all joints: child's axes and origin in the parent, `S v`, `Ṡ v`; and the list of `S`."""
+    """For all joints: child's axes, origin and quaternion in the parent, `S v`, `Ṡ v`; and the list of `S`."""
 
     def motion(
-        kind: JointKind, axis: Vec3, origin: Vec3, turn: Quaternion, q: AnyArray, v: AnyArray
+        kind: JointKind, axis: Vec3, origin: Vec3, frame: Quaternion, q: AnyArray, v: AnyArray
     ):
         axis = rotations.normalise(axis) if kind.axial else axis
-        (R_J, p_J), S, R = kind.pose(axis, q), kind.subspace(axis, q), rotations.matrix(turn)
+        (R_J, p_J), S, R = kind.pose(axis, q), kind.subspace(axis, q), rotations.matrix(frame)
+        turn = rotations.product(rotations.normalise(frame), kind.turn(axis, q))
         bias = jnp.zeros(6, R.dtype) if kind.bias is None else kind.bias(axis, q, v)
-        return (R @ R_J, origin + R @ p_J, S @ v, bias), S
+        return (mm(R, R_J), origin + mv(R, p_J), turn, mv(S, v), bias), S
 
-    leaves = (model.joint_axis, model.joint_origin, model.joint_orientation)
-    return _for_all_joints(model, motion, leaves, q, v)
-
-
-def _for_all_joints(
-    model: Model, f: Callable, leaves: tuple[AnyArray, ...], q: AnyArray, v: AnyArray
-):
-    """`f` for every joint, those of one kind side by side; stacked in the order of joints."""
-    stacked, S = [], [jnp.zeros((6, 0))] * len(model.joint_kinds)
     order, groups = _groups(model.joint_kinds)
+    leaves = (model.joint_axis, model.joint_origin, model.joint_orientation)
+    stacked, S = [], [jnp.zeros((6, 0), q.dtype)] * len(model.joint_kinds)
     for kind, rows, at_q, at_v in groups:
         here = [
             jnp.asarray(leaf)[rows] if len(groups) > 1 else jnp.asarray(leaf) for leaf in leaves
         ]
-        out, subspaces = jax.vmap(functools.partial(f, JOINTS[kind]))(*here, q[at_q], v[at_v])
+        moves = jax.vmap(functools.partial(motion, JOINTS[kind]))
+        out, subspaces = moves(*here, q[at_q], v[at_v])
         stacked.append(out)
-        for k, i in enumerate(rows):
-            S[i] = subspaces[k]
+        for n, i in enumerate(rows):
+            S[i] = subspaces[n]
     if len(groups) == 1:
         return *stacked[0], S
     return *(jnp.concatenate(parts)[order] for parts in zip(*stacked, strict=True)), S
@@ -158,21 +170,3 @@ def _groups(kinds: tuple[str, ...]):
         groups.append((kind, rows, at_q, at_v))
     order = np.argsort(np.concatenate([rows for _, rows, _, _ in groups]))
     return order.astype(np.int32), groups  # 64-bit indices would not survive a change of precision
-
-
-def _world_poses(model: Model, q: AnyArray, p: Float[AnyArray, "links 3"]):
-    """Positions and quaternions of all links in the world."""
-    position, quaternion = [], []
-    for i, parent in model.outwards():
-        kind, (start, stop) = model.kind(i), model.layout.q[i]
-        axis = jnp.asarray(model.joint_axis)[i]
-        turn = kind.turn(rotations.normalise(axis) if kind.axial else axis, q[start:stop])
-        frame = rotations.normalise(jnp.asarray(model.joint_orientation)[i])
-        local = rotations.product(frame, turn)
-        if parent < 0:
-            position.append(p[i])
-            quaternion.append(local)
-        else:
-            position.append(position[parent] + rotations.matrix(quaternion[parent]) @ p[i])
-            quaternion.append(rotations.product(quaternion[parent], local))
-    return jnp.stack(position), jnp.stack(quaternion)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.dynamics.exact import exact
-from isthmus.model.coordinates import minus
+from isthmus.model.coordinates import minus, torque
 from isthmus.model.model import Model
 from isthmus.types import AnyArray, Coordinates, Joints
 
@@ -14,7 +14,8 @@ from isthmus.types import AnyArray, Coordinates, Joints
 @exact
 def passive_torque(model: Model, q: Coordinates, v: Joints) -> Joints:
     """Spring, viscous and dry friction torques [N·m, N]; dry friction is `−friction · tanh(v / friction_speed)`."""
-    spring = -model.joint_stiffness * minus(model, q, jnp.asarray(model.joint_rest_position))
+    stretch = minus(model, q, jnp.asarray(model.joint_rest_position))
+    spring = -torque(model, stretch, model.joint_stiffness * stretch)
     return (
         spring
         - model.joint_damping * v

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.kinematics import forward_kinematics, link_inertias
 from isthmus.model.coordinates import expand_v, reduce_torque
+from isthmus.model.levels import in_order, levels_of
 from isthmus.model.model import Model
+from isthmus.spatial.products import mtv, mv
 from isthmus.spatial.vectors import cross_force
 from isthmus.types import AnyArray, Coordinates, Joints, Spatial, Vec3
 
@@ -24,28 +25,32 @@ def inverse_dynamics(
     force: Float[AnyArray, "links 6"] | None = None,
 ) -> Joints:
     """Joint torques [N·m, N] that give the accelerations `a`; `force` acts on the links, in their frames."""
-    k, I = forward_kinematics(model, q, v), link_inertias(model)
-    X, S = k.X, k.S
-    full_a = expand_v(model, a)
-    bias = bias_forces(I, k.velocity, force)
+    k, I, levels = forward_kinematics(model, q, v), link_inertias(model), levels_of(model)
+    full_a, spans = expand_v(model, a), model.layout.v
+    own = jnp.stack([mv(S, full_a[slice(*span)]) for S, span in zip(k.S, spans, strict=True)])
+    own = own + k.bias
 
-    # outwards: the acceleration of each link, and what it takes
-    acceleration: list[Spatial] = []
-    f: list[Spatial] = []
-    for i, parent in model.outwards():
-        start, stop = model.layout.v[i]
-        above = upwards(model.gravity) if parent < 0 else acceleration[parent]
-        acceleration.append(X[i] @ above + S[i] @ full_a[start:stop] + k.bias[i])
-        f.append(I[i] @ acceleration[i] + bias[i])
+    # outwards: the acceleration of each link
+    accelerations: list[AnyArray] = []
+    for level in levels:
+        rising = (
+            upwards(model.gravity)[None]
+            if level.above is None
+            else level.from_parents(accelerations[-1])
+        )
+        accelerations.append(mv(level.of(k.X), rising) + level.of(own))
 
-    # inwards: each joint carries all that hangs from it
-    for i, parent in model.inwards():
-        if parent >= 0:
-            f[parent] = f[parent] + X[i].T @ f[i]
-    tau = jnp.concatenate([S[i].T @ f[i] for i, _ in model.outwards()])
+    # inwards: what it takes, and each joint carries all that hangs from it
+    needed = mv(I, in_order(levels, accelerations)) + bias_forces(I, k.velocity, force)
+    f = [level.of(needed) for level in levels]
+    for n in reversed(range(1, len(levels))):
+        f[n - 1] = f[n - 1] + levels[n].to_parents(mtv(levels[n].of(k.X), f[n]))
+    carried = in_order(levels, f)
+    tau = jnp.concatenate([mtv(S, carried[i]) for i, S in enumerate(k.S)])
     return reduce_torque(model, tau) + model.joint_armature * a
 
 
+@exact
 def bias_torque(
     model: Model, q: Coordinates, v: Joints, *, force: Float[AnyArray, "links 6"] | None = None
 ) -> Joints:
@@ -59,7 +64,7 @@ def bias_forces(
     force: Float[AnyArray, "links 6"] | None,
 ) -> Float[AnyArray, "links 6"]:
     """`v ×* I v − f`: the force on each link that remains when it does not accelerate."""
-    bias = jax.vmap(lambda I, v: cross_force(v, I @ v))(I, velocity)
+    bias = cross_force(velocity, mv(I, velocity))
     return bias if force is None else bias - force
 
 

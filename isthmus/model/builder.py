@@ -123,17 +123,24 @@ class Builder:
         return self
 
     def add_actuator_torque(
-        self, joint: str, *, gear: Number = 1.0, delay: Number = 0.0
+        self, joint: str, *, gear: Number = 1.0, delay: Number = 0.0, delay_steps: int = 32
     ) -> Builder:
-        """The command is a motor torque, `gear` times of which reaches the joint, `delay` [s] later."""
-        self._actuators.append(Actuator(joint, "torque", gear=gear, delay=delay))
+        """The command is a motor torque, `gear` times of which reaches the joint, `delay` [s] later.
+
+        `delay_steps` bounds the delay that can be kept, in steps.
+        """
+        self._actuators.append(
+            Actuator(joint, "torque", gear=gear, delay=delay, delay_steps=delay_steps)
+        )
         return self
 
     def add_actuator_pd(
-        self, joint: str, *, kp: Number, kd: Number = 0.0, gear: Number = 1.0, delay: Number = 0.0
-    ) -> Builder:
-        """The command is a position [rad or m], to which a PD controller drives the joint."""
-        self._actuators.append(Actuator(joint, "pd", gear=gear, kp=kp, kd=kd, delay=delay))
+        self, joint: str, *, kp: Number, kd: Number = 0.0, gear: Number = 1.0,
+        delay: Number = 0.0, delay_steps: int = 32,
+    ) -> Builder:  # fmt: skip
+        """The command is a position [rad or m], to which a PD controller drives the joint, `delay` [s] later."""
+        motor = Actuator(joint, "pd", gear=gear, kp=kp, kd=kd, delay=delay, delay_steps=delay_steps)
+        self._actuators.append(motor)
         return self
 
     def description(self) -> Description:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from isthmus.spatial import rotations
+from isthmus.spatial.products import mtm, mv
 from isthmus.spatial.vectors import skew
 from isthmus.types import AnyArray, Quaternion, Rotation, Spatial, Vec3
 
@@ -93,7 +94,7 @@ def _spherical_pose(axis: Vec3, q: Q) -> tuple[Rotation, Vec3]:
 
 
 def _planar_pose(axis: Vec3, q: Q) -> tuple[Rotation, Vec3]:
-    return rotations.about(axis, q[2]), rotations.from_z_to(axis)[:, :2] @ q[:2]
+    return rotations.about(axis, q[2]), mv(rotations.from_z_to(axis)[:, :2], q[:2])
 
 
 def _free_pose(axis: Vec3, q: Q) -> tuple[Rotation, Vec3]:
@@ -116,7 +117,7 @@ def _spherical_subspace(axis: Vec3, q: Q) -> Subspace:
 
 
 def _planar_subspace(axis: Vec3, q: Q) -> Subspace:
-    across = rotations.about(axis, q[2]).T @ rotations.from_z_to(axis)[:, :2]
+    across = mtm(rotations.about(axis, q[2]), rotations.from_z_to(axis)[:, :2])
     linear = jnp.concatenate([_zeros(axis, 3, 2), across])
     return jnp.concatenate([linear, _revolute_subspace(axis, q)], axis=1)
 
@@ -128,8 +129,8 @@ def _free_subspace(axis: Vec3, q: Q) -> Subspace:
 
 def _turning_bias(S: Subspace, v: V, turn: Vec3) -> Spatial:
     """`Ṡ v` where the linear columns are fixed in the parent: seen by the child, they turn backwards."""
-    linear = S[3:] @ v
-    return jnp.concatenate([jnp.zeros_like(linear), -skew(turn) @ linear])
+    linear = mv(S[3:], v)
+    return jnp.concatenate([jnp.zeros_like(linear), -mv(skew(turn), linear)])
 
 
 def _planar_bias(axis: Vec3, q: Q, v: V) -> Spatial:

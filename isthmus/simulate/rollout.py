@@ -1,4 +1,4 @@
-"""Many steps: `step`, `rollout`, `rollout_many`; scan, checkpoints, what to record."""
+"""One step and many: `step`, `rollout`; scan, checkpoints, what to record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isthmus.augment.names import Selection, select
 from isthmus.augment.signals import NO_SIGNALS, Signals
 from isthmus.errors import BadOption, BadShape
 from isthmus.model.arrays import is_traced
-from isthmus.model.model import Model, leaf_fields
+from isthmus.model.model import Model
 from isthmus.model.state import (
     Control,
     State,
@@ -53,7 +53,7 @@ def step(
     check_state(model, state)
     state = with_memory(model, state)
     check_control(model, given)
-    _check_dt(dt)
+    check_dt(model, dt)
     warn_if_stiff(model, state, dt, scheme)
     return _step(model, state, given, dt, scheme)
 
@@ -84,39 +84,11 @@ def rollout(
     scheme = Scheme(integrator, explicit, substeps)
     check_state(model, state)
     state = with_memory(model, state)
-    controls, steps = _prepare(model, controls, steps)
-    _check_dt(dt)
-    chosen = tuple(select(model, name, _extras(controls)) for name in _names(record))
+    controls, steps = prepare(model, controls, steps)
+    check_dt(model, dt)
+    chosen = tuple(select(model, name, extras(controls)) for name in names(record))
     warn_if_stiff(model, state, dt, scheme)
-    return _rollout(model, state, controls, dt, steps, chosen, scheme, _interval(checkpoint, steps))
-
-
-def rollout_many(
-    models: Model,
-    states: State,
-    controls: Controls,
-    dt: Number,
-    steps: int | None = None,
-    record: Sequence[str] = (),
-    **options: Any,
-) -> Motion:
-    """Rollouts side by side: whichever of model, state and controls has a leading batch axis is taken row by row.
-
-    A model is batched by its leaves (`jax.vmap` or `jax.tree.map` makes one). The motion has the batch as its
-    first axis, time as its second. Options as in `rollout`.
-    """
-    axes, sizes = _batch_axes(models, states, controls)
-    if len(set(sizes.values())) != 1:
-        found = ", ".join(f"{name}: {size}" for name, size in sizes.items()) or "none has one"
-        raise BadShape(f"model, state and controls need one common batch axis; {found}.")
-    static = callable(controls) or controls is None
-
-    def single(model: Model, state: State, controls: Controls) -> Motion:
-        return rollout(model, state, controls, dt, steps, record, **options)
-
-    if static:
-        return _vmapped(lambda m, s: single(m, s, controls), axes[:2])(models, states)
-    return _vmapped(single, axes)(models, states, controls)
+    return _rollout(model, state, controls, dt, steps, chosen, scheme, interval(checkpoint, steps))
 
 
 # one world ---------------------------------------------------------------------------------------------
@@ -128,8 +100,7 @@ def _step(model: Model, state: State, control: Control, dt: Number, scheme: Sche
     return advance(model, state, control, jnp.asarray(dt, state.q.dtype), scheme, NO_SIGNALS)
 
 
-@eqx.filter_jit
-def _rollout(
+def run(
     model: Model,
     state: State,
     controls: Any,
@@ -137,8 +108,9 @@ def _rollout(
     steps: int,
     chosen: tuple[Selection, ...],
     scheme: Scheme,
-    interval: int | None,
+    every: int | None,
 ) -> Motion:
+    """The rollout itself, for checked arguments: what `rollout` compiles."""
     start = _as_floats(state)
     dt = jnp.asarray(dt, start.q.dtype)
     rows = (
@@ -158,11 +130,14 @@ def _rollout(
 
     given = None if callable(controls) else _padded(controls, rows)
     carry = (start.q, start.v, start.memory)
-    last, (q, v, kept) = _scan(one, carry, (jnp.arange(rows), given), rows, interval)
+    last, (q, v, kept) = _scan(one, carry, (jnp.arange(rows), given), rows, every)
     if not chosen:
         q, v = jnp.concatenate([q, last[0][None]]), jnp.concatenate([v, last[1][None]])
     signals = {selection.text: value for selection, value in zip(chosen, kept, strict=True)}
     return Motion(times, q, v, signals)
+
+
+_rollout = eqx.filter_jit(run)
 
 
 def _scan(one: Callable, carry: Any, xs: Any, length: int, interval: int | None) -> tuple[Any, Any]:
@@ -221,7 +196,7 @@ def _as_floats(state: State) -> State:
 # what was asked for --------------------------------------------------------------------------------------
 
 
-def _prepare(model: Model, controls: Controls, steps: int | None) -> tuple[Any, int]:
+def prepare(model: Model, controls: Controls, steps: int | None) -> tuple[Any, int]:
     """Controls as a `Control` with time first, or a function; and the number of steps."""
     if callable(controls) or controls is None:
         if steps is None:
@@ -246,20 +221,27 @@ def _prepare(model: Model, controls: Controls, steps: int | None) -> tuple[Any, 
     return given, length
 
 
-def _names(record: Sequence[str]) -> tuple[str, ...]:
+def names(record: Sequence[str]) -> tuple[str, ...]:
     return (record,) if isinstance(record, str) else tuple(record)
 
 
-def _extras(controls: Any) -> tuple[str, ...]:
+def extras(controls: Any) -> tuple[str, ...]:
     return tuple(controls.extra) if isinstance(controls, Control) else ()
 
 
-def _check_dt(dt: Number) -> None:
+def check_dt(model: Model, dt: Number) -> None:
     if not is_traced(dt) and not (np.ndim(dt) == 0 and np.isfinite(dt) and dt > 0):
         raise BadOption(f"dt must be a positive number of seconds, not {dt!r}.")
+    if model.delay_steps and not is_traced((model.joint_delay, dt)):
+        longest = float(np.max(model.joint_delay)) / float(dt)
+        if longest > model.delay_steps - 1:
+            raise BadOption(
+                f"a delay of {longest:.3g} steps is asked for, but this model keeps {model.delay_steps} commands: "
+                f"raise delay_steps of its actuators, or dt."
+            )
 
 
-def _interval(checkpoint: Checkpoint, steps: int) -> int | None:
+def interval(checkpoint: Checkpoint, steps: int) -> int | None:
     if checkpoint is None:
         return None
     if checkpoint == "sqrt":
@@ -269,46 +251,3 @@ def _interval(checkpoint: Checkpoint, steps: int) -> int | None:
             f"checkpoint must be None, 'sqrt' or a number of steps, not {checkpoint!r}."
         )
     return checkpoint
-
-
-# many worlds ---------------------------------------------------------------------------------------------
-
-
-def _batch_axes(models: Model, states: State, controls: Controls) -> tuple[tuple, dict[str, int]]:
-    """For each argument a tree of axes to map over (0 or None), and the batch sizes that were found."""
-    sizes: dict[str, int] = {}
-    axes_model = _model_axes(models, sizes)
-    batched_state = np.ndim(states.q) == 2
-    if batched_state:
-        sizes["state"] = np.shape(states.q)[0]
-    axes_state = jax.tree.map(lambda x: 0 if batched_state and np.ndim(x) else None, states)
-    if callable(controls) or controls is None:
-        return (axes_model, axes_state, None), sizes
-    given = as_control(controls)
-    plain = {"torque": 2, "position": 2, "velocity": 2, "acceleration": 2, "force": 3}
-    deep = [np.ndim(x) > plain[n] for n in plain if (x := getattr(given, n)) is not None]
-    deep += [np.ndim(x) > 1 for x in given.extra.values()] if not deep else []
-    batched = any(deep)
-    if batched:
-        sizes["controls"] = np.shape(jax.tree.leaves(given)[0])[0]
-    axes_controls = jax.tree.map(lambda _: 0 if batched else None, controls)
-    return (axes_model, axes_state, axes_controls), sizes
-
-
-def _model_axes(models: Model, sizes: dict[str, int]) -> Model:
-    """Axis 0 for every leaf that has one axis more than a single model's."""
-    axes = {}
-    for field, spec in leaf_fields():
-        value = getattr(models, field)
-        batched = np.ndim(value) > len(spec.shape) + (spec.rows is not None)
-        axes[field] = 0 if batched else None
-        if batched:
-            sizes["model"] = np.shape(value)[0]
-    names = list(axes)
-    return eqx.tree_at(
-        lambda m: [getattr(m, n) for n in names], models, [axes[n] for n in names], is_leaf=_is_none
-    )
-
-
-def _vmapped(f: Callable, axes: tuple) -> Callable:
-    return eqx.filter_jit(eqx.filter_vmap(f, in_axes=axes))

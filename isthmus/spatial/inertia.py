@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.spatial.constants import fresh
+from isthmus.spatial.products import mm, mv
 from isthmus.spatial.vectors import skew
 from isthmus.types import AnyArray, Rotation, Scalar, Spatial66, Vec3
 
@@ -25,7 +26,7 @@ _UNPACK = _UNPACK.reshape(9, 6)
 
 def symmetric(six: Six) -> Rotation:
     """Six numbers as a symmetric 3×3 matrix."""
-    return jnp.reshape(fresh(_UNPACK) @ jnp.asarray(six), (3, 3))
+    return jnp.reshape(mv(fresh(_UNPACK), jnp.asarray(six)), (3, 3))
 
 
 def six_of(matrix: Rotation) -> Six:
@@ -38,7 +39,7 @@ def spatial_inertia(mass: Scalar, com: Vec3, inertia: Six) -> Spatial66:
     """The 6×6 inertia about the frame's origin, of `inertia` about the centre of mass [kg, kg·m, kg·m²]."""
     C = skew(com)
     mC = mass * C
-    top = jnp.concatenate([symmetric(inertia) - mC @ C, mC], axis=1)
+    top = jnp.concatenate([symmetric(inertia) - mm(mC, C), mC], axis=1)
     return jnp.concatenate([top, jnp.concatenate([-mC, mass * jnp.eye(3, dtype=C.dtype)], axis=1)])
 
 

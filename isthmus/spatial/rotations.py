@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.spatial.constants import fresh
+from isthmus.spatial.products import mm, mv
 from isthmus.spatial.vectors import skew
 from isthmus.types import Quaternion, Rotation, Scalar, Vec3
 
@@ -30,7 +31,8 @@ _TINY = 1e-8  # below it, sin(x)/x and its kin are taken from their series
 
 def product(a: Quaternion, b: Quaternion) -> Quaternion:
     """The rotation `b` followed, in the parent's frame, by `a`."""
-    return jnp.reshape(fresh(_PRODUCT) @ jnp.asarray(a), (4, 4)) @ b
+    left = jnp.reshape(mv(fresh(_PRODUCT), jnp.asarray(a)), (4, 4))
+    return mv(left, jnp.asarray(b))
 
 
 def conjugate(q: Quaternion) -> Quaternion:
@@ -47,13 +49,13 @@ def matrix(q: Quaternion) -> Rotation:
     """The rotation matrix of a quaternion of any length but zero."""
     q = jnp.asarray(q)
     K = skew(q[1:])
-    return jnp.eye(3, dtype=q.dtype) + (2.0 / jnp.sum(jnp.square(q))) * (q[0] * K + K @ K)
+    return jnp.eye(3, dtype=q.dtype) + (2.0 / jnp.sum(jnp.square(q))) * (q[0] * K + mm(K, K))
 
 
 def about(axis: Vec3, angle: Scalar) -> Rotation:
     """The matrix of a turn by `angle` [rad] about the unit vector `axis` (Rodrigues)."""
     K = skew(axis)
-    return jnp.eye(3, dtype=K.dtype) + jnp.sin(angle) * K + (1.0 - jnp.cos(angle)) * (K @ K)
+    return jnp.eye(3, dtype=K.dtype) + jnp.sin(angle) * K + (1.0 - jnp.cos(angle)) * mm(K, K)
 
 
 def exp(turn: Vec3) -> Quaternion:

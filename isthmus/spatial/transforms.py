@@ -8,6 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Float
 
+from isthmus.spatial.products import mm
 from isthmus.spatial.vectors import skew
 from isthmus.types import AnyArray, Rotation, Spatial66, Vec3
 
@@ -16,7 +17,7 @@ def into_child(R: Rotation, p: Vec3) -> Spatial66:
     """`X_child_parent`, for a child whose axes are the columns of `R` and whose origin is `p` [m]."""
     E = jnp.asarray(R).T
     top = jnp.concatenate([E, jnp.zeros_like(E)], axis=1)
-    return jnp.concatenate([top, jnp.concatenate([-E @ skew(p), E], axis=1)])
+    return jnp.concatenate([top, jnp.concatenate([-mm(E, skew(p)), E], axis=1)])
 
 
 def inverse(X: Spatial66) -> Spatial66:

@@ -6,11 +6,16 @@ traced programs short; `isthmus.native` and XLA drop the zeros.
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from isthmus.spatial.constants import fresh
-from isthmus.types import Rotation, Spatial, Spatial66, Vec3
+from isthmus.spatial.products import mtv, mv
+from isthmus.types import AnyArray
+
+Spatials = Float[AnyArray, "*batch 6"]
 
 _LEVI_CIVITA = np.zeros((3, 3, 3))
 for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
@@ -26,21 +31,28 @@ MOTION = _MOTION.reshape(36, 6)
 """`cross_matrix(v) = (MOTION @ v)` as a 6×6 matrix."""
 
 
-def skew(a: Vec3) -> Rotation:
+def skew(a: Float[AnyArray, "*batch 3"]) -> Float[AnyArray, "*batch 3 3"]:
     """The matrix `a×`: `skew(a) @ b` is the cross product."""
-    return jnp.reshape(fresh(SKEW) @ jnp.asarray(a), (3, 3))
+    a = jnp.asarray(a)
+    return jnp.reshape(mv(_like(SKEW, a), a), (*a.shape[:-1], 3, 3))
 
 
-def cross_matrix(v: Spatial) -> Spatial66:
+def cross_matrix(v: Float[AnyArray, "*batch 6"]) -> Float[AnyArray, "*batch 6 6"]:
     """The matrix `v×` that acts on motions; on forces acts `-cross_matrix(v).T`."""
-    return jnp.reshape(fresh(MOTION) @ jnp.asarray(v), (6, 6))
+    v = jnp.asarray(v)
+    return jnp.reshape(mv(_like(MOTION, v), v), (*v.shape[:-1], 6, 6))
 
 
-def cross_motion(v: Spatial, m: Spatial) -> Spatial:
+def cross_motion(v: Spatials, m: Spatials) -> Spatials:
     """`v × m`: the rate of a motion vector `m` that moves with velocity `v`."""
-    return cross_matrix(v) @ m
+    return mv(cross_matrix(v), m)
 
 
-def cross_force(v: Spatial, f: Spatial) -> Spatial:
+def cross_force(v: Spatials, f: Spatials) -> Spatials:
     """`v ×* f`: the rate of a force vector `f` that moves with velocity `v`."""
-    return -(f @ cross_matrix(v))
+    return -mtv(cross_matrix(v), f)
+
+
+def _like(constant: np.ndarray, x: jax.Array) -> np.ndarray:
+    """The constant with as many leading axes as `x` has."""
+    return fresh(constant).reshape((1,) * (x.ndim - 1) + constant.shape)

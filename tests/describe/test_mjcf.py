@@ -169,7 +169,7 @@ def test_bodies_and_sites_stand_where_mujoco_has_them(everything: Pair, seed: in
     points = {}
     for i, point in enumerate(everything.description.points):
         link = model.point_links[i]
-        place = point_motion(model, poses, link, model.point_origin[i])[0]
+        place = point_motion(model, poses, model.link_names[link], model.point_origin[i])[0]
         points[point.name] = place, turns[link] @ rotation_of(point.frame.orientation)
     for i in range(1, m.nbody):
         link = model.link_names.index(everything.m.body(i).name or "body_6")

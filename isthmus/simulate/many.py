@@ -1,0 +1,116 @@
+"""Rollouts side by side: `rollout_many`, over batches of models, states and controls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from isthmus.augment.names import select
+from isthmus.errors import BadShape
+from isthmus.model.model import Model, leaf_fields
+from isthmus.model.state import Control, State, as_control, check_state, with_memory
+from isthmus.simulate.integrate import Scheme
+from isthmus.simulate.motion import Motion
+from isthmus.simulate.rollout import (
+    Checkpoint,
+    Controls,
+    check_dt,
+    extras,
+    interval,
+    names,
+    prepare,
+    run,
+)
+from isthmus.types import Number
+
+CHUNK = 16
+"""Worlds that a CPU takes at a time: what they need then stays in its cache."""
+PLAIN = {"torque": 2, "position": 2, "velocity": 2, "acceleration": 2, "force": 3}
+"""How many axes the controls of a single rollout have."""
+
+
+def rollout_many(
+    models: Model,
+    states: State,
+    controls: Controls,
+    dt: Number,
+    steps: int | None = None,
+    record: Sequence[str] = (),
+    *,
+    integrator: str = "semi_implicit",
+    explicit: bool = False,
+    substeps: int = 1,
+    checkpoint: Checkpoint = None,
+) -> Motion:
+    """Rollouts side by side: whichever of model, state and controls has a leading batch axis is taken row by row.
+
+    A model is batched by its leaves: those with one axis more than a single model's have the batch as their
+    first. The motion has the batch as its first axis, time as its second. Options as in `rollout`.
+    """
+    scheme = Scheme(integrator, explicit, substeps)
+    check_state(models, states)
+    states = with_memory(models, states)
+    given = controls if callable(controls) or controls is None else as_control(controls)
+    axes, sizes = _axes(models, states, given)
+    if len(set(sizes.values())) != 1:
+        found = ", ".join(f"{name}: {size}" for name, size in sizes.items()) or "none has one"
+        raise BadShape(f"model, state and controls need one common batch axis; {found}.")
+    first, count = _first(given, axes[2]), steps
+    _, steps = prepare(models, first, count)
+    given = Control() if given is None else given
+    check_dt(models, dt)
+    chosen = tuple(select(models, name, extras(first)) for name in names(record))
+    settings = (steps, chosen, scheme, interval(checkpoint, steps))
+    return _many(models, states, given, axes, dt, settings)
+
+
+@eqx.filter_jit
+def _many(
+    models: Model, states: State, controls: Any, axes: tuple, dt: Number, settings: tuple
+) -> Motion:
+    worlds, shared = eqx.partition((models, states, controls), axes)
+
+    def one(world: Any) -> Motion:
+        model, state, control = eqx.combine(world, shared)
+        return run(model, state, control, dt, *settings)
+
+    if jax.default_backend() == "cpu":
+        return jax.lax.map(one, worlds, batch_size=CHUNK)
+    return jax.vmap(one)(worlds)
+
+
+def _axes(models: Model, states: State, controls: Any) -> tuple[tuple, dict[str, int]]:
+    """For each argument a tree that says which leaves are batched; and the batch sizes that were found."""
+    sizes: dict[str, int] = {}
+    fields = {}
+    for field, spec in leaf_fields():
+        value = getattr(models, field)
+        fields[field] = np.ndim(value) > len(spec.shape) + (spec.rows is not None)
+        if fields[field]:
+            sizes["model"] = np.shape(value)[0]
+    flags = eqx.tree_at(lambda m: [getattr(m, f) for f in fields], models, list(fields.values()))
+    batched = np.ndim(states.q) == 2
+    if batched:
+        sizes["state"] = np.shape(states.q)[0]
+    state_flags = jax.tree.map(lambda x: batched and np.ndim(x) > 0, states)
+    deep = isinstance(controls, Control) and _is_deep(controls)
+    if deep:
+        sizes["controls"] = np.shape(jax.tree.leaves(controls)[0])[0]
+    control_flags = deep if isinstance(controls, Control) else False
+    return (flags, state_flags, control_flags), sizes
+
+
+def _is_deep(controls: Control) -> bool:
+    """Whether the controls have a batch axis before time."""
+    given = {name: getattr(controls, name) for name in PLAIN}
+    known = [np.ndim(value) > PLAIN[name] for name, value in given.items() if value is not None]
+    return any(known or [np.ndim(value) > 1 for value in controls.extra.values()])
+
+
+def _first(controls: Any, deep: bool) -> Any:
+    """Controls of the first world, for checks."""
+    return jax.tree.map(lambda x: x[0], controls) if deep else controls
