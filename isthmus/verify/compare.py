@@ -19,6 +19,8 @@ from isthmus.types import AnyArray, Scalar
 
 BATCH = 64
 """Evaluations side by side: bounds the memory."""
+SHARE = 1e-4
+"""Width of differences, by the typical size of a group's numbers."""
 NARROWER = (1 / 30, 1 / 1000)
 """Widths, by the first one, at which doubtful differences are taken again."""
 
@@ -39,7 +41,8 @@ class Row:
     name: str
     verdict: Verdict
     index: tuple[int, ...]
-    forward: float
+    forward: float | None
+    """None: a function with a `custom_vjp` has no forward mode."""
     reverse: float
     difference: float
     error: float
@@ -117,38 +120,56 @@ def compare(
     owner = np.repeat(np.arange(len(groups)), [group.size for group in groups.values()])
     movable = np.flatnonzero(np.isfinite(x))
     width = _widths(groups, widths or {})[movable]
-    probe = _measure(lambda vector: f(unravel(vector)), x, movable, width, tolerance)
+    probe, has_forward = _measure(lambda vector: f(unravel(vector)), x, movable, width, tolerance)
     rows = []
     for k, (name, group) in enumerate(groups.items()):
         mine = np.flatnonzero(owner[movable] == k)
         if mine.size:
             first = int(np.argmax(owner == k))
             places = [np.unravel_index(n - first, group.shape) for n in movable[mine]]
-            rows.append(_row(name, probe.take(mine), typical(group), tolerance, places))
+            row = _row(name, probe.take(mine), typical(group), tolerance, places)
+            rows.append(row if has_forward else dataclasses.replace(row, forward=None))
     return rows
 
 
 def _measure(
     f: Callable, x: jax.Array, movable: np.ndarray, width: np.ndarray, tolerance: float
-) -> _Probe:
-    """Derivatives and shifted values; where the two disagree, the differences are taken again, narrower."""
-    slope = _in_batches(lambda i: jax.jvp(f, (x,), (jnp.zeros_like(x).at[i].set(1.0),))[1])
+) -> tuple[_Probe, bool]:
+    """Derivatives and shifted values, and whether there is a forward mode (else reverse mode stands in for it).
+
+    Where derivatives and differences disagree, the differences are taken again: narrower, and at last at a share
+    of each number's own size, which may be far from that of its group.
+    """
     shifted = _in_batches(lambda i, step: f(x.at[i].add(step)))
     rest, reverse = jax.jit(jax.value_and_grad(f))(x)
-    forward, reverse = slope(movable), np.asarray(reverse)[movable]
+    reverse = np.asarray(reverse)[movable]
+    slopes = _forward_mode(f, x, movable)
+    forward = reverse if slopes is None else slopes
+    own = SHARE * np.abs(np.asarray(x)[movable])
 
     def probe(rows: np.ndarray, width: np.ndarray) -> _Probe:
         values = [shifted(movable[rows], share * width) for share in (1.0, -1.0, 0.5, -0.5)]
         return _Probe(forward[rows], reverse[rows], *values, width, float(rest))
 
     found = probe(np.arange(len(movable)), width)
-    for narrower in NARROWER:
+    for again in (*(share * width for share in NARROWER), np.where(own > 0.0, own, width)):
         size = np.maximum(np.abs(found.central), np.abs(forward))
         doubtful = np.flatnonzero(~(np.abs(forward - found.central) <= tolerance * size))
         if doubtful.size:
-            again = found.take(doubtful).better(probe(doubtful, narrower * width[doubtful]))
-            found = found.put(doubtful, again)
-    return found
+            better = found.take(doubtful).better(probe(doubtful, again[doubtful]))
+            found = found.put(doubtful, better)
+    return found, slopes is not None
+
+
+def _forward_mode(f: Callable, x: AnyArray, movable: np.ndarray) -> np.ndarray | None:
+    """The derivative by each number; None where a part of `f` defines reverse mode only."""
+    slope = _in_batches(lambda i: jax.jvp(f, (x,), (jnp.zeros_like(x).at[i].set(1.0),))[1])
+    try:
+        return slope(movable)
+    except TypeError as refused:
+        if "custom_vjp" not in str(refused):
+            raise
+        return None
 
 
 def _in_batches(f: Callable) -> Callable:
@@ -180,7 +201,8 @@ def typical(values: np.ndarray) -> float:
 def _widths(groups: Mapping[str, np.ndarray], bounds: Mapping[str, float]) -> np.ndarray:
     """Step of the differences for each number: a share of the group's typical size."""
     steps = {
-        name: min(1e-4 * typical(group), bounds.get(name, np.inf)) for name, group in groups.items()
+        name: min(SHARE * typical(group), bounds.get(name, np.inf))
+        for name, group in groups.items()
     }
     return np.concatenate([np.full(group.size, steps[name]) for name, group in groups.items()])
 

@@ -61,7 +61,7 @@ class GradientReport:
         wrong = (
             f"WRONG for {', '.join(self.wrong)}." if self.wrong else "every derivative is right."
         )
-        percent = f"{100 * self.step_change:.2g} %"
+        percent = f"{100 * self.step_change:.3g} %"
         limit = f"{100 * self.step_tolerance:g} %"
         if self.fine_enough:
             dt = f"Halving dt changes the motion by {percent} (tolerance {limit}): short enough."
@@ -129,7 +129,7 @@ def _assembled(
     """Model, state and controls that have these numbers."""
     leaves = {f: numbers[spec.name] for f, spec in leaf_fields() if spec.name in numbers}
     moved = State(numbers["state/q"], numbers["state/v"], state.memory, state.time)
-    torque = numbers["controls"] + (
+    torque = numbers["controls"][None] + (
         np.zeros((steps, model.dof)) if control.torque is None else control.torque
     )
     return dataclasses.replace(model, **leaves), moved, dataclasses.replace(control, torque=torque)
@@ -149,7 +149,8 @@ def _step_change(
 
 
 def _line(row: Row, wide: int) -> str:
-    numbers = f"{row.forward:12.5g} {row.reverse:12.5g} {row.difference:12.5g}"
+    forward = f"{'none':>12}" if row.forward is None else f"{row.forward:12.5g}"
+    numbers = f"{forward} {row.reverse:12.5g} {row.difference:12.5g}"
     if row.verdict is Verdict.NO_EFFECT:
         return f"{row.name:{wide}}  {row.verdict.value}"
     place = (
