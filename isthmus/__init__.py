@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from isthmus.model.state import Control as Control
     from isthmus.model.state import State as State
     from isthmus.model.stretch import stretch as stretch
+    from isthmus.simulate.many import rollout_many as rollout_many
     from isthmus.simulate.motion import Motion as Motion
     from isthmus.simulate.rollout import rollout as rollout
-    from isthmus.simulate.rollout import rollout_many as rollout_many
     from isthmus.simulate.rollout import step as step
     from isthmus.verify.gradients import check_gradients as check_gradients
 
@@ -38,7 +38,7 @@ _HOMES = {
     "library": "isthmus",
     "load": "isthmus.model.load",
     "rollout": "isthmus.simulate.rollout",
-    "rollout_many": "isthmus.simulate.rollout",
+    "rollout_many": "isthmus.simulate.many",
     "step": "isthmus.simulate.rollout",
     "stretch": "isthmus.model.stretch",
 }

@@ -42,16 +42,17 @@ class _Row:
 def plot_motion(model: Model, motion: Motion) -> Any:
     """A matplotlib figure of a motion's positions (left) and velocities (right); save it with `save_figure`."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     rows = _rows(model)
     shown, hidden = rows[:ROWS], sum(len(row.q) for row in rows[ROWS:])
-    figure = Figure(figsize=(11.0, 0.9 + 2.9 * max(1, len(shown))), layout="constrained")
+    space = ConstrainedLayoutEngine(h_pad=0.09, w_pad=0.09)
+    figure = Figure(figsize=(11.0, 0.9 + 2.9 * max(1, len(shown))), layout=space)
     more = f" ({hidden} coordinates not shown)" if hidden else ""
     figure.suptitle(f"{_text(model.name)}{more}", x=0.01, ha="left", fontsize=13, color=INK)
     if not shown:
         figure.text(0.5, 0.4, "nothing here can move", ha="center", color=INK)
         return figure
-    figure.get_layout_engine().set(h_pad=0.09, w_pad=0.09)
     panels = figure.subplots(len(shown), 2, sharex=True, squeeze=False)
     stride = 1 + (len(motion) - 1) // POINTS
     t, q, v = (_finite(x)[::stride] for x in (motion.t, motion.q, motion.v))
@@ -65,7 +66,7 @@ def plot_motion(model: Model, motion: Motion) -> Any:
             _legend(left, names_q)
             _legend(right, names_v)
         else:
-            _legend(right, names_q)
+            _legend(left if _fits_above(names_q) else right, names_q)
     for panel in panels[-1]:
         panel.set_xlabel("time [s]", color=INK)
         panel.set_xlim(*_span(t))
@@ -103,11 +104,11 @@ def _rows(model: Model) -> list[_Row]:
     return parts
 
 
-def _draw(panel: Any, t: np.ndarray, values: np.ndarray, title: str) -> None:
+def _draw(panel: Any, t: np.ndarray, values: np.ndarray, label: str) -> None:
     for k, line in enumerate(values.T):
         style = "-" if k < len(COLOURS) else (0, (4, 1.5))
         panel.plot(t, line, color=COLOURS[k % len(COLOURS)], linestyle=style, linewidth=1.4)
-    panel.set_title(title, loc="left", fontsize=10, color=INK)
+    panel.set_ylabel(label, color=INK)
     panel.grid(color=FAINT, linewidth=0.6)
     panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)
@@ -115,12 +116,15 @@ def _draw(panel: Any, t: np.ndarray, values: np.ndarray, title: str) -> None:
     panel.tick_params(colors=INK, labelsize=9)
 
 
+def _fits_above(names: list[str]) -> bool:
+    return len(names) <= 4 and sum(map(len, names)) < 50
+
+
 def _legend(panel: Any, names: list[str]) -> None:
-    """Four names at most fit above the panel, beside its title; more go to its right."""
-    above = len(names) <= 4 and sum(map(len, names)) < 40
+    """Four short names fit above the panel; more go to its right."""
     place: dict[str, Any] = (
-        {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 4, "columnspacing": 1.2}
-        if above
+        {"loc": "lower left", "bbox_to_anchor": (0.0, 1.02), "ncols": 4, "columnspacing": 1.2}
+        if _fits_above(names)
         else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.02)}
     )
     panel.legend(

@@ -1,0 +1,1 @@
+"""The command line: `isthmus info | simulate | check`, one file each; heavy libraries load inside the commands."""

@@ -1,0 +1,93 @@
+"""Arguments -> a command: tyro reads them, and what it refuses is said in one sentence.
+
+Names of commands and options are checked here first, so that a misspelt one is answered with its neighbour; the
+rest of what tyro has to say is taken from the box that it prints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import re
+from typing import Annotated, Any
+
+from isthmus import __version__
+from isthmus.cli.check import Check
+from isthmus.cli.info import Info
+from isthmus.cli.output import Refused
+from isthmus.cli.simulate import Simulate
+from isthmus.errors import did_you_mean
+
+COMMANDS: dict[str, Any] = {"info": Info, "simulate": Simulate, "check": Check}
+DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
+
+FILE is a URDF or MJCF file, or a model that comes with isthmus: library:pendulum, library:quadruped …
+XLA runs with --xla_cpu_multi_thread_eigen=false, which is faster here, unless XLA_FLAGS says otherwise."""
+
+WHAT_THERE_IS = f"The commands are {', '.join(COMMANDS)}; 'isthmus --help' says more."
+
+
+def parse(argv: list[str]) -> Any:
+    """The command that is asked for, or an exit status where help or the version was printed."""
+    if argv == ["--version"]:
+        print(f"isthmus {__version__}")
+        return 0
+    _check_names(argv)
+    import tyro
+    from tyro.conf import FlagCreatePairsOff, subcommand
+
+    info, simulate, check = (Annotated[kind, subcommand(name)] for name, kind in COMMANDS.items())
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            return tyro.cli(
+                info | simulate | check,
+                prog="isthmus", description=DESCRIPTION, args=argv, config=(FlagCreatePairsOff,),
+            )  # fmt: skip
+    except SystemExit as end:
+        if not end.code:
+            return 0
+    raise Refused(_sentence(said.getvalue(), argv))
+
+
+def _check_names(argv: list[str]) -> None:
+    """Refuses unknown commands and options."""
+    if not argv:
+        raise Refused(f"what shall be done? {WHAT_THERE_IS}")
+    command, *rest = argv
+    if command.startswith("-"):
+        if command not in ("-h", "--help", "-H", "--help-verbose"):
+            raise Refused(f"a command must come before {command!r}. {WHAT_THERE_IS}")
+        return
+    if command not in COMMANDS:
+        raise Refused(f"there is no command {command!r}.{did_you_mean(command, COMMANDS)}")
+    fields = [field.name for field in dataclasses.fields(COMMANDS[command])]
+    known = [f"--{name}" for name in fields if name != "file"]
+    for option in (part.partition("=")[0] for part in rest if part.startswith("--")):
+        if option not in (*known, "--help", "--help-verbose"):
+            near = did_you_mean(option, known) or f" 'isthmus {command} --help' lists them."
+            raise Refused(f"'isthmus {command}' has no option {option!r}.{near}")
+
+
+def _sentence(box: str, argv: list[str]) -> str:
+    """What tyro's box says, in one sentence."""
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip("│╭╮╰╯|+ ") for line in box.splitlines()]
+    text = " ".join(line for line in lines if line and "──" not in line and "---" not in line)
+    if found := re.search(
+        r"Error parsing (--\S+):.*could not convert string to float: ('.*?')", text
+    ):
+        return f"{found[1]} needs a number, not {found[2]}."
+    if found := re.search(r"Error parsing (--\S+):.*invalid literal for int\(\).*?: ('.*?')", text):
+        return f"{found[1]} needs a whole number, not {found[2]}."
+    if found := re.search(
+        r"invalid choice ('.*?') for argument '(.*?)'. Expected one of \((.*?),?\)", text
+    ):
+        return f"{found[2]} cannot be {found[1]}; it is one of {found[3]}."
+    if found := re.search(r"Missing value for argument '(--\S+?)'", text):
+        return f"{found[1]} needs a value."
+    if "FILE" in text and "Missing from" in text:
+        return f"'isthmus {argv[0]}' needs a FILE: a URDF or MJCF file, or library:NAME."
+    if found := re.search(r"Unrecognized options: (.*?)(?: For full| Perhaps|$)", text):
+        return f"'isthmus {argv[0]}' does not understand {found[1].strip()!r}."
+    return text.partition("For full helptext")[0].strip() or "these arguments make no command."

@@ -1,0 +1,100 @@
+"""`isthmus info`: what a model is."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Annotated, Any
+
+from tyro.conf import Positional, arg
+
+import isthmus as ist
+from isthmus.cli.models import Base, Repair, load_model
+from isthmus.cli.output import show
+
+
+@dataclasses.dataclass(frozen=True)
+class Info:
+    """The tree of a model, its degrees of freedom, mass, and every signal of a step."""
+
+    file: Annotated[Positional[str], arg(metavar="FILE")]
+    """URDF or MJCF file, or library:NAME."""
+    json: bool = False
+    """Print all of it as JSON."""
+    base: Base = "fixed"
+    """Whether the root link of a URDF is welded to the world or moves freely."""
+    repair: Repair = "none"
+    """nearest: replace impossible inertias by the nearest possible ones."""
+
+    def run(self) -> int:
+        """Prints it."""
+        model = load_model(self.file, self.base, self.repair)
+        if self.json:
+            print(json.dumps(as_data(model), indent=2, ensure_ascii=False, allow_nan=False))
+        else:
+            _print(model)
+        return 0
+
+
+def as_data(model: ist.Model) -> dict[str, Any]:
+    """All that `info` says of a model, as plain data."""
+    import numpy as np
+
+    links = [
+        {"name": name, "parent": model.link_names[parent] if parent >= 0 else None, "mass": float(mass)}
+        for name, parent, mass in zip(model.link_names, model.parents, model.link_mass, strict=True)
+    ]  # fmt: skip
+    return {
+        "name": model.name,
+        "dof": model.dof,
+        "coordinates": model.nq,
+        "mass": float(np.sum(model.link_mass)),
+        "gravity": [float(x) for x in model.gravity],
+        "links": links,
+        "joints": [_joint(model, i) for i in range(len(model.joint_names))],
+        "points": [
+            {"name": name, "link": model.link_names[link] if link >= 0 else None}
+            for name, link in zip(model.point_names, model.point_links, strict=True)
+        ],
+        "signals": _signals(model),
+    }
+
+
+def _joint(model: ist.Model, i: int) -> dict[str, Any]:
+    source = dict(model.mimics).get(i)
+    return {
+        "name": model.joint_names[i],
+        "kind": model.joint_kinds[i],
+        "parent": model.link_names[model.parents[i]] if model.parents[i] >= 0 else None,
+        "link": model.link_names[i],
+        "q": list(model.layout.q_own[i]),
+        "v": list(model.layout.v_own[i]),
+        "mimics": None if source is None else model.joint_names[source],
+        "prescribed": i in model.prescribed,
+    }
+
+
+def _signals(model: ist.Model) -> list[dict[str, Any]]:
+    from isthmus.augment.names import shape_of, signals_of
+
+    return [
+        {"name": s.name, "shape": list(shape_of(model, s)), "unit": s.unit, "meaning": s.meaning}
+        for s in signals_of(model)
+    ]
+
+
+def _print(model: ist.Model) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    head, *tree = str(model).splitlines()
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("signal", no_wrap=True, style="cyan")
+    table.add_column("shape", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    table.add_column("meaning")
+    for signal in _signals(model):
+        shape = "×".join(map(str, signal["shape"])) or "1"
+        table.add_row(*map(Text, (signal["name"], shape, signal["unit"], signal["meaning"])))
+    title = Text("signals, in the order of a step", style="bold")
+    show(Text(head, style="bold"), *map(Text, tree), Text(""), title, table)

@@ -1,0 +1,55 @@
+"""FILE -> ist.Model: a file, or `library:NAME`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import isthmus as ist
+from isthmus.errors import BadFile, BadOption, UnknownName, did_you_mean
+
+LIBRARY = "library:"
+LARGEST = 256 * 2**20
+"""Bytes of a description; meshes are files of their own."""
+
+Base = Literal["fixed", "free"]
+Repair = Literal["none", "nearest"]
+
+
+def load_model(
+    file: str, base: Base = "fixed", repair: Repair = "none", ground: float | None = None
+) -> ist.Model:
+    """The model that FILE names."""
+    if file.startswith(LIBRARY):
+        if (base, repair, ground) != ("fixed", "none", None):
+            raise BadOption(
+                "--base, --repair and --ground are for files; models of the library stay as they are."
+            )
+        return _from_library(file.removeprefix(LIBRARY))
+    if not file.strip():
+        raise BadOption("FILE is empty; it is a URDF or MJCF file, or library:NAME.")
+    _refuse_what_is_no_description(file)
+    return ist.load(file, base, repair=repair, ground=ground)
+
+
+def _from_library(name: str) -> ist.Model:
+    known = [entry for entry in ist.library.__all__ if entry not in ("find", "names")]
+    if name not in known:
+        raise UnknownName(f"the library has no model {name!r}.{did_you_mean(name, known)}")
+    return getattr(ist.library, name)()
+
+
+def _refuse_what_is_no_description(file: str) -> None:
+    """Devices, pipes and huge files are refused unread; the reader says what else is wrong."""
+    path = Path(file)
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise BadFile(f"{file!r} is a device or a pipe, not a file.")
+        if path.is_file() and (size := path.stat().st_size) > LARGEST:
+            raise BadFile(
+                f"{file!r} has {size / 2**20:.0f} MiB; a description has at most {LARGEST // 2**20}."
+            )
+    except (OSError, ValueError) as failed:
+        if isinstance(failed, BadFile):
+            raise
+        raise BadFile(f"{file!r} cannot be read: {failed}.") from None

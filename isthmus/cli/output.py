@@ -1,0 +1,120 @@
+"""What commands print, and how they wait: answers on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import threading
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+WIDTH = 80
+"""Columns of what goes into a pipe or a file."""
+STACK = 64 * 1024 * 1024
+"""Bytes for the thread that works: compilers recurse deeply."""
+_unfinished: list[threading.Event] = []
+
+
+class Refused(Exception):
+    """Arguments that make no command; the message is one sentence."""
+
+
+def say(sentence: str) -> None:
+    """One line on stderr."""
+    with contextlib.suppress(OSError, ValueError):  # nobody listens
+        print("isthmus:", " ".join(sentence.split()), file=sys.stderr, flush=True)
+
+
+def show_warning(message: Any, *_: Any, **__: Any) -> None:
+    """A warning as one line on stderr, without the place in the code; stands in for `warnings.showwarning`."""
+    say(f"warning: {message}")
+
+
+def show(*parts: Any) -> None:
+    """Text or tables of rich on stdout: plain and 80 columns wide where that is no terminal."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else WIDTH
+    console = Console(width=width, markup=False, highlight=False, emoji=False)
+    with console.capture() as shown:
+        for part in parts:
+            console.print(part, soft_wrap=hasattr(part, "plain"))  # long names stay in one line
+    lines = (line.rstrip() for line in shown.get().splitlines())
+    sys.stdout.write("\n".join([*lines, ""]))
+    sys.stdout.flush()
+
+
+def forgive_encodings() -> None:
+    """Replaces what a terminal cannot show, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def silence() -> None:
+    """Sends what is still to be printed nowhere: the reader of the pipe has left."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# waiting -------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def working(what: str, total: int | None = None) -> Generator[Callable[[int], None], None, None]:
+    """A spinner, or a bar of `total` parts, on stderr while something lasts; gives what moves the bar to a number."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    bar = [BarColumn()] if total else []
+    columns = [SpinnerColumn(), TextColumn("{task.description}"), *bar, TimeElapsedColumn()]
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda done: progress.update(task, completed=done)
+
+
+def in_background(work: Callable[[], Result]) -> Result:
+    """`work()` in float64, done in a thread, so that Ctrl-C is heard at once while a compiler is at work."""
+    import jax
+
+    done: list[Result] = []
+    failed: list[BaseException] = []
+
+    finished = threading.Event()  # `Thread.join` takes an interrupted thread for a stopped one
+
+    def attempt() -> None:
+        try:
+            with jax.enable_x64(True):  # which holds for one thread
+                done.append(work())
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            finished.set()
+
+    _unfinished.append(finished)
+    before = threading.stack_size(STACK)
+    try:
+        threading.Thread(target=attempt, daemon=True).start()
+    finally:
+        threading.stack_size(before)
+    while not finished.wait(timeout=0.2):
+        pass
+    _unfinished.remove(finished)
+    if failed:
+        raise failed[0]
+    return done[0]
+
+
+def leave_if_busy(status: int) -> None:
+    """Ends the process where a thread is still inside a compiler, which cannot be stopped otherwise."""
+    if any(not finished.is_set() for finished in _unfinished):
+        sys.stdout.flush()
+        os._exit(status)
+    _unfinished.clear()

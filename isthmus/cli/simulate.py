@@ -1,0 +1,231 @@
+"""`isthmus simulate`: a motion of a model, to a file and to a figure."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from typing import Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+import isthmus as ist
+from isthmus.cli.models import Base, Repair, load_model
+from isthmus.cli.numbers import named_numbers, positive
+from isthmus.cli.output import in_background, say, working
+from isthmus.errors import BadOption
+
+MOST_STEPS = 100_000_000
+MOST_SUBSTEPS = 1000
+"""Each one is compiled."""
+SECONDS = 2.0
+"""Where nothing else says how long."""
+MOST_SHOWN = 6
+"""Coordinates of the end state that are printed."""
+
+Integrator = Literal["semi_implicit", "explicit_euler", "rk4"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Simulate:
+    """A motion of a model, in float64: to a file (.npz, .csv) and to a figure (.png, .svg, .pdf)."""
+
+    file: Annotated[Positional[str], arg(metavar="FILE")]
+    """URDF or MJCF file, or library:NAME."""
+    seconds: Annotated[float | None, arg(metavar="S", help_behavior_hint="")] = None
+    """How long [s]; 2, or as long as the control file."""
+    dt: Annotated[float, arg(metavar="S")] = 1e-3
+    """Time step [s]."""
+    control: Annotated[str, arg(metavar="WHAT")] = "zero"
+    """zero; numbers such as 1.5,-0.2 or elbow=1.5 (constant); sine:AMPLITUDE,HERTZ; chirp:AMPLITUDE,HERTZ,HERTZ, both
+    with @JOINT to drive some joints only; or a .csv or .npz file with columns named as the joints."""
+    q: Annotated[str, arg(metavar="NAME=NUMBER,…", help_behavior_hint="")] = ""
+    """Positions at the start [rad, m], such as elbow=0.5,trunk.z=0.4; the others are neutral."""
+    v: Annotated[str, arg(metavar="NAME=NUMBER,…", help_behavior_hint="")] = ""
+    """Velocities at the start [rad/s, m/s], such as elbow=1,trunk.vx=0.4; the others are zero."""
+    out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
+    """Where to write the motion: .npz or .csv."""
+    plot: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
+    """Where to draw positions and velocities over time: .png, .svg or .pdf."""
+    record: Annotated[tuple[str, ...], arg(metavar="SIGNAL …", help_behavior_hint="")] = ()
+    """Signals to write too, such as link/pose or joint/elbow/torque; 'isthmus info' lists them."""
+    integrator: Integrator = "semi_implicit"
+    """How time is stepped."""
+    explicit: bool = False
+    """Take joint friction and stops explicitly too."""
+    substeps: Annotated[int, arg(metavar="N")] = 1
+    """Parts of each step."""
+    base: Base = "fixed"
+    """Whether the root link of a URDF is welded to the world or moves freely."""
+    ground: Annotated[float | None, arg(metavar="HEIGHT", help_behavior_hint="")] = None
+    """Put a horizontal plane at this height [m]."""
+    repair: Repair = "none"
+    """nearest: replace impossible inertias by the nearest possible ones."""
+
+    def run(self) -> int:
+        """Simulates, writes, and says what it did."""
+        import jax
+
+        from isthmus.cli.controls import read_commands
+
+        positive(self.dt, "--dt")
+        if not 1 <= self.substeps <= MOST_SUBSTEPS:
+            raise BadOption(f"--substeps must be from 1 to {MOST_SUBSTEPS}, not {self.substeps}.")
+        self._check_targets()
+        model = load_model(self.file, self.base, self.repair, self.ground)
+        commands = read_commands(self.control, model)
+        steps = self._steps(commands)
+        record = tuple(n.strip() for name in self.record for n in name.split(",") if n.strip())
+        _refuse_too_large(model, steps, record)
+        began = time.perf_counter()
+        with jax.enable_x64(True):
+            state = _start(model, self.q, self.v)
+            motion = self._simulate(model, state, commands, steps, record)
+        wall = time.perf_counter() - began
+        status = _report(model, motion, self.dt, wall, _conserves(model, commands))
+        self._write(model, motion)
+        return status
+
+    def _simulate(
+        self,
+        model: ist.Model,
+        state: ist.State,
+        commands: Any,
+        steps: int,
+        record: tuple[str, ...],
+    ) -> ist.Motion:
+        from isthmus.cli.parts import PART, simulate_in_parts
+
+        options: dict[str, Any] = {
+            "integrator": self.integrator, "explicit": self.explicit, "substeps": self.substeps
+        }  # fmt: skip
+        with working(f"simulating {model.name}", steps if steps > PART else None) as progress:
+            return simulate_in_parts(
+                model, state, commands, self.dt, steps, record, progress, **options
+            )
+
+    def _check_targets(self) -> None:
+        from isthmus.simulate.motion_files import KINDS, check_target
+        from isthmus.view import plot
+
+        for path, kinds in ((self.out, KINDS), (self.plot, plot.KINDS)):
+            if path:
+                check_target(path, kinds)
+
+    def _steps(self, commands: Any) -> int:
+        """How many steps the options ask for."""
+        own = commands.seconds(self.dt) if commands.seconds else None
+        seconds = self.seconds if self.seconds is not None else own if own is not None else SECONDS
+        positive(seconds, "--seconds")
+        if own is not None and seconds > own + 0.5 * self.dt:
+            raise BadOption(
+                f"--seconds {seconds:g} is longer than {self.control!r}, which ends after {own:g} s."
+            )
+        if seconds / self.dt > MOST_STEPS:
+            raise BadOption(
+                f"{seconds:g} s in steps of {self.dt:g} s are {seconds / self.dt:.3g} steps; at most {MOST_STEPS:g} "
+                f"can be simulated."
+            )
+        steps = round(seconds / self.dt)
+        if steps < 1:
+            raise BadOption(f"--seconds {seconds:g} is shorter than one step of {self.dt:g} s.")
+        return steps
+
+    def _write(self, model: ist.Model, motion: ist.Motion) -> None:
+        if self.out:
+            from isthmus.simulate.motion_files import save_motion_file
+
+            save_motion_file(model, motion, self.out)
+        if self.plot:
+            from isthmus.view.plot import plot_motion, save_figure
+
+            save_figure(plot_motion(model, motion), self.plot)
+        if written := " and ".join(filter(None, (self.out, self.plot))):
+            print(f"wrote {written}")
+
+
+def _start(model: ist.Model, q: str, v: str) -> ist.State:
+    """The neutral state, but for what the options say; quaternions are brought to unit length."""
+    import numpy as np
+
+    from isthmus.model.coordinates import normalise
+    from isthmus.simulate.motion_files import coordinate_names, dof_names
+
+    neutral = ist.State.neutral(model)
+    names_q, names_v = coordinate_names(model), dof_names(model)
+    start_q, start_v = np.array(neutral.q), np.array(neutral.v)
+    for name, value in named_numbers(q, names_q, "--q").items():
+        start_q[names_q.index(name)] = value
+    for name, value in named_numbers(v, names_v, "--v").items():
+        start_v[names_v.index(name)] = value
+    unit = np.asarray(normalise(model, start_q))
+    if not np.all(np.isfinite(unit)):
+        raise BadOption("--q: a quaternion cannot be zero.")
+    return ist.State(unit, start_v, neutral.memory)
+
+
+def _refuse_too_large(model: ist.Model, steps: int, record: tuple[str, ...]) -> None:
+    """Refuses a motion that does not fit into half of the memory."""
+    import numpy as np
+
+    from isthmus.augment.names import select, shape_of, signals_of
+
+    specs = {spec.name: spec for spec in signals_of(model)}
+    chosen = [shape_of(model, specs[select(model, name).name]) for name in record]
+    width = 1 + model.nq + 2 * model.dof + sum(int(np.prod(shape)) for shape in chosen)
+    needed = 2 * 8 * width * steps  # parts, and the whole
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return
+    if needed > memory / 2:
+        raise BadOption(
+            f"{steps} steps need {needed / 2**30:.1f} GiB of memory; simulate a shorter time."
+        )
+
+
+# what it says --------------------------------------------------------------------------------------------
+
+
+def _conserves(model: ist.Model, commands: Any) -> bool:
+    """Whether nothing gives or takes energy, but for the ends of travel."""
+    losses = (model.joint_damping, model.joint_friction)
+    return commands.zero and not (
+        any(x.any() for x in losses) or model.prescribed or model.position_controlled
+    )
+
+
+def _report(model: ist.Model, motion: ist.Motion, dt: float, wall: float, conserves: bool) -> int:
+    """Two lines; exit status 1 where the motion is not finite."""
+    import jax
+    import numpy as np
+
+    from isthmus.dynamics.energy import energy
+
+    steps = len(motion) - 1
+    print(f"simulated {model.name}: {steps} steps of {dt:g} s in {wall:.2f} s, compiling included")
+    finite = np.all(np.isfinite(motion.q), axis=1) & np.all(np.isfinite(motion.v), axis=1)
+    if not finite.all():
+        lost = float(motion.t[int(np.argmin(finite))])
+        say(
+            f"the motion is not finite from t = {lost:g} s on; shorten --dt, or look at the model and --control."
+        )
+        return 1
+    ends = (motion.q[[0, -1]], motion.v[[0, -1]])
+    first, last = in_background(
+        lambda: np.asarray(jax.jit(jax.vmap(lambda q, v: energy(model, q, v)))(*ends))
+    )
+    what = "drift" if conserves else "change"
+    change = f"energy {last:.6g} J, {what} {last - first:+.2g} J"
+    print(f"at t = {motion.t[-1]:g} s: {_positions(model, motion.q[-1])}; {change}")
+    return 0
+
+
+def _positions(model: ist.Model, q: Any) -> str:
+    from isthmus.simulate.motion_files import coordinate_names
+
+    shown = [
+        f"{name} = {value:.4g}" for name, value in zip(coordinate_names(model), q, strict=True)
+    ]
+    more = f" and {len(shown) - MOST_SHOWN} more" if len(shown) > MOST_SHOWN else ""
+    return ", ".join(shown[:MOST_SHOWN]) + more if shown else "nothing moves"

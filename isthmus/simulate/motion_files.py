@@ -1,0 +1,287 @@
+"""A `Motion` as a file, and back without loss: `.npz` (arrays) or `.csv` (one named column for each number).
+
+Columns of a CSV file: `t`; a position for each coordinate, called as its joint (`elbow`, `trunk.x`, `trunk.qw`); a
+velocity for each degree of freedom (`elbow.v`, `trunk.vx`, `trunk.wx`); then the signals (`joint/torque[0]`, or the
+bare name where a row is one number). An NPZ file holds `t`, `q`, `v`, `signals/NAME`, and the names of the joints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import os
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from isthmus.describe.files import read_bytes
+from isthmus.errors import BadFile, BadOption, did_you_mean
+from isthmus.model.model import Model
+from isthmus.simulate.motion import Motion
+from isthmus.types import AnyArray
+
+PARTS: dict[str, tuple[str, str]] = {
+    "spherical": ("qw qx qy qz", "wx wy wz"),
+    "planar": ("x y angle", "vx vy w"),
+    "free": ("x y z qw qx qy qz", "vx vy vz wx wy wz"),
+}
+"""What is put behind the name of a joint with several coordinates: for positions, for velocities."""
+KINDS = (".npz", ".csv")
+
+PathLike = str | os.PathLike[str]
+
+
+def coordinate_names(model: Model) -> list[str]:
+    """A name for each number of `q`: the joint's, or the joint's and a part (`trunk.x`)."""
+    return _names(model, 0)
+
+
+def dof_names(model: Model) -> list[str]:
+    """A name for each number of `v`: the joint's, or the joint's and a part (`trunk.wx`)."""
+    return _names(model, 1)
+
+
+def _names(model: Model, which: int) -> list[str]:
+    names = []
+    for joint, rows in model.rows(("coordinate", "dof")[which]).items():
+        parts = PARTS.get(model.joint_kinds[model.joint(joint)])
+        names += (
+            [f"{joint}.{part}" for part in parts[which].split()] if parts else [joint] * len(rows)
+        )
+    return names
+
+
+def check_target(path: PathLike, kinds: Sequence[str]) -> None:
+    """Refuses a file that cannot be written, before the work whose result it shall hold."""
+    file = Path(path)
+    if file.suffix.lower() not in kinds:
+        raise BadOption(
+            f"{str(path)!r} must end in {' or '.join(kinds)}, which says what to write."
+        )
+    if file.is_dir():
+        raise BadFile(f"{str(path)!r} is a folder, not a file.")
+    if not file.parent.is_dir():
+        raise BadFile(f"{str(path)!r} cannot be written: there is no folder {str(file.parent)!r}.")
+    if not os.access(file.parent, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
+        raise BadFile(f"{str(path)!r} cannot be written: permission denied.")
+
+
+@contextlib.contextmanager
+def whole_file(path: PathLike) -> Generator[IO[bytes], None, None]:
+    """A file to write that appears under its name when it is complete, and never in part."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with beside.open("wb") as file:
+            yield file
+        beside.replace(target)
+    except OSError as failed:
+        raise BadFile(f"{str(path)!r} cannot be written: {failed.strerror}.") from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+# writing -------------------------------------------------------------------------------------------------
+
+
+def save_motion_file(model: Model, motion: Motion, path: PathLike) -> None:
+    """Writes a motion of `model`, as its ending says: `.npz` or `.csv`."""
+    check_target(path, KINDS)
+    if np.ndim(motion.t) != 1:
+        raise BadOption("only a single motion can be saved, not a batch of them.")
+    columns = _columns(model, motion) if Path(path).suffix.lower() == ".csv" else {}
+    with whole_file(path) as file:
+        if columns:
+            _write_csv(columns, file)
+        else:
+            _write_npz(model, motion, file)
+
+
+def _write_npz(model: Model, motion: Motion, file: IO[bytes]) -> None:
+    signals = {f"signals/{name}": np.asarray(value) for name, value in motion.signals.items()}
+    names = {
+        "joint_names": np.array(model.joint_names, dtype=str),
+        "joint_kinds": np.array(model.joint_kinds, dtype=str),
+        "coordinate_names": np.array(coordinate_names(model), dtype=str),
+        "dof_names": np.array(dof_names(model), dtype=str),
+    }
+    arrays: dict[str, Any] = {"t": motion.t, "q": motion.q, "v": motion.v, **signals, **names}
+    np.savez(file, **arrays)
+
+
+def _write_csv(columns: dict[str, np.ndarray], file: IO[bytes]) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    # `tolist` gives Python's floats, which print with as many digits as tell them apart
+    writer.writerows(np.stack([*columns.values()], axis=1, dtype=np.float64).tolist())
+    text.flush()
+    text.detach()
+
+
+def _columns(model: Model, motion: Motion) -> dict[str, np.ndarray]:
+    """All numbers of a motion, column by column."""
+    named: list[tuple[str, np.ndarray]] = [("t", np.asarray(motion.t))]
+    for names, values in (
+        (coordinate_names(model), motion.q),
+        (_velocity_columns(model), motion.v),
+    ):
+        named += zip(names, np.asarray(values).T, strict=True)
+    for name, value in motion.signals.items():
+        value = np.asarray(value)
+        for index in itertools.product(*map(range, value.shape[1:])):
+            named.append((_signal_column(name, index), value[:, *index]))
+    if twice := [name for name, times in Counter(name for name, _ in named).items() if times > 1]:
+        raise BadOption(
+            f"two columns would be called {twice[0]!r}; save this motion as .npz instead."
+        )
+    return dict(named)
+
+
+def _velocity_columns(model: Model) -> list[str]:
+    """`elbow.v`: the joint's own name is its position's."""
+    positions = set(coordinate_names(model))
+    return [f"{name}.v" if name in positions else name for name in dof_names(model)]
+
+
+def _signal_column(name: str, index: tuple[int, ...]) -> str:
+    """`link/pose[0,3]`; a row that is one number has the bare name, or `[]` where that ends in a bracket."""
+    if not index:
+        return f"{name}[]" if name.endswith("]") else name
+    return f"{name}[{','.join(map(str, index))}]"
+
+
+# reading -------------------------------------------------------------------------------------------------
+
+
+def read_motion_file(path: PathLike, model: Model) -> Motion:
+    """The motion of `model` that `save_motion_file` wrote."""
+    if Path(path).suffix.lower() == ".csv":
+        return _from_columns(read_table(path), model, path)
+    return _from_arrays(_read_npz(path), model, path)
+
+
+def read_table(path: PathLike) -> dict[str, np.ndarray]:
+    """The columns of a CSV file with a header, or the one-dimensional arrays of an NPZ file, all of one length."""
+    if Path(path).suffix.lower() == ".npz":
+        columns = {
+            name: x for name, x in _read_npz(path).items() if x.ndim == 1 and x.dtype.kind in "fiu"
+        }
+        columns = {name: x.astype(np.float64) for name, x in columns.items()}
+        if len({len(x) for x in columns.values()}) > 1:
+            raise BadFile(f"the columns of {str(path)!r} have different lengths.")
+        return columns
+    rows = _csv_rows(path)
+    header, *body = rows
+    names = [name.strip() for name in header[1]]
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        raise BadFile(f"{str(path)!r} has two columns called {twice[0]!r}.")
+    values = np.array([_numbers(path, line, names, cells) for line, cells in body]).reshape(
+        -1, len(names)
+    )
+    return dict(zip(names, values.T.copy(), strict=True))
+
+
+def _csv_rows(path: PathLike) -> list[tuple[int, list[str]]]:
+    """Lines that hold something, with their numbers."""
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        rows = [(reader.line_num, cells) for cells in reader if cells]
+    except UnicodeDecodeError:
+        raise BadFile(f"{str(path)!r} is no CSV file: it is not text.") from None
+    except csv.Error as failed:
+        raise BadFile(f"{str(path)!r} is no CSV file: {failed}.") from None
+    if not rows:
+        raise BadFile(f"{str(path)!r} is empty.")
+    return rows
+
+
+def _numbers(path: PathLike, line: int, names: list[str], cells: list[str]) -> list[float]:
+    if len(cells) != len(names):
+        raise BadFile(
+            f"{str(path)!r}, line {line}: {len(cells)} cells, but there are {len(names)} columns."
+        )
+    numbers = []
+    for name, cell in zip(names, cells, strict=True):
+        try:
+            numbers.append(float(cell))
+        except ValueError:
+            raise BadFile(
+                f"{str(path)!r}, line {line}, column {name!r}: {cell!r} is no number."
+            ) from None
+    return numbers
+
+
+def _read_npz(path: PathLike) -> dict[str, np.ndarray]:
+    data = read_bytes(path)
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            return {name: np.asarray(file[name]) for name in file.files}
+    except (ValueError, AttributeError, EOFError, OSError, KeyError, zipfile.BadZipFile, TypeError):
+        raise BadFile(
+            f"{str(path)!r} is {'no NPZ file of plain arrays' if data else 'empty'}."
+        ) from None
+
+
+def _from_arrays(arrays: dict[str, np.ndarray], model: Model, path: PathLike) -> Motion:
+    if missing := [name for name in ("t", "q", "v", "joint_names") if name not in arrays]:
+        raise BadFile(f"{str(path)!r} holds no motion: {_listed(missing)} is missing.")
+    if (names := tuple(map(str, arrays["joint_names"]))) != model.joint_names:
+        raise BadFile(
+            f"{str(path)!r} has the joints {_listed(names)}, but {model.name!r} has {_listed(model.joint_names)}."
+        )
+    rows = arrays["t"].shape
+    for name, width in (("t", ()), ("q", (model.nq,)), ("v", (model.dof,))):
+        if len(rows) != 1 or arrays[name].shape != (*rows, *width):
+            raise BadFile(f"{str(path)!r}: {name!r} has the wrong shape {arrays[name].shape}.")
+    signals: dict[str, AnyArray] = {
+        name.removeprefix("signals/"): value
+        for name, value in arrays.items()
+        if name.startswith("signals/")
+    }
+    return Motion(arrays["t"], arrays["q"], arrays["v"], signals)
+
+
+def _from_columns(columns: dict[str, np.ndarray], model: Model, path: PathLike) -> Motion:
+    names_q, names_v = coordinate_names(model), _velocity_columns(model)
+    if missing := [name for name in ("t", *names_q, *names_v) if name not in columns]:
+        raise BadFile(
+            f"{str(path)!r} has no column {missing[0]!r}.{did_you_mean(missing[0], columns)}"
+        )
+    rows = len(columns["t"])
+    pick = lambda names: (
+        np.stack([columns[n] for n in names], axis=1) if names else np.zeros((rows, 0))
+    )
+    rest = {name: x for name, x in columns.items() if name not in {"t", *names_q, *names_v}}
+    return Motion(columns["t"], pick(names_q), pick(names_v), _signals(rest, rows, path))
+
+
+def _signals(columns: dict[str, np.ndarray], rows: int, path: PathLike) -> dict[str, AnyArray]:
+    """Columns `name[i,j]` gathered into arrays."""
+    parts: dict[str, dict[tuple[int, ...], np.ndarray]] = {}
+    for column, values in columns.items():
+        found = re.fullmatch(r"(.*)\[([\d,]*)\]", column)
+        name, digits = (found[1], found[2]) if found else (column, "")
+        parts.setdefault(name, {})[tuple(int(n) for n in digits.split(",") if n)] = values
+    signals: dict[str, AnyArray] = {}
+    for name, entries in parts.items():
+        deep = {len(index) for index in entries}
+        shape = tuple(1 + max(axis) for axis in zip(*entries, strict=False))
+        if len(deep) > 1 or len(entries) != np.prod(shape, dtype=object):
+            raise BadFile(f"{str(path)!r}: some columns of {name!r} are missing.")
+        signals[name] = gathered = np.empty((rows, *shape))
+        for index, values in entries.items():
+            gathered[:, *index] = values
+    return signals
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
