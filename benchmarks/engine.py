@@ -1,4 +1,7 @@
-"""Our engine in plain XLA beside MJX and Brax: rollouts, forward dynamics, and their gradients; float64."""
+"""Our engine in plain XLA beside MJX and Brax: rollouts, forward dynamics, and their gradients; float64.
+
+Many worlds run by `jax.vmap` and by `jax.lax.map` in chunks; for every engine the faster of the two counts.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from isthmus.model.model import Model
 from isthmus.simulate.rollout import step as our_step
 
 STEPS = 500
+CHUNK = 16
 
 
 def main(quick: bool = False) -> dict[str, dict[str, Timing]]:
@@ -32,11 +36,17 @@ def main(quick: bool = False) -> dict[str, dict[str, Timing]]:
         for name, (job, model, text) in jobs.items():
             for engine, make in engines.items():
                 work = _ours(model) if make is None else make(text)
-                for label, f, args in _variants(job(work), model, worlds):
-                    rows.setdefault(f"{name}{label}", {})[engine] = stopwatch(f, *args)
+                for label, ways, args in _variants(job(work), model, worlds):
+                    timings = [stopwatch(way, *args) for way in ways]
+                    best = min(timings, key=lambda timing: timing.run)
+                    rows.setdefault(f"{name}{label}", {})[engine] = best
                     print(".", end="", flush=True)
     print()
-    print(table(f"plain XLA, float64, one process; {worlds} worlds by vmap", rows))
+    print(
+        table(
+            f"plain XLA, float64, one process; the better of vmap and chunks for many worlds", rows
+        )
+    )
     return rows
 
 
@@ -66,15 +76,21 @@ def _forward(work: Work) -> Callable[..., Any]:
     return lambda q, v: jnp.sum(work["forward"](q, v) ** 2)
 
 
-def _variants(loss: Callable[..., Any], model: Model, worlds: int) -> list[tuple[str, Any, tuple]]:
-    """The work, and its gradient by the state; one world, and many."""
+def _variants(loss: Callable[..., Any], model: Model, worlds: int) -> list[tuple[str, list, tuple]]:
+    """The work, and its gradient by the state; one world, and many; each with the ways to run it."""
     start = ist.State.neutral(model)
     q, v = jnp.asarray(start.q).at[0].add(0.3), jnp.full(model.dof, 0.1)
     many = jnp.tile(q, (worlds, 1)), jnp.tile(v, (worlds, 1))
     gradient = jax.grad(loss, argnums=(0, 1))
     return [
-        ("", loss, (q, v)),
-        (", gradient", gradient, (q, v)),
-        (f", {worlds} worlds", jax.vmap(loss), many),
-        (f", gradient, {worlds} worlds", jax.vmap(gradient), many),
+        ("", [loss], (q, v)),
+        (", gradient", [gradient], (q, v)),
+        (f", {worlds} worlds", _ways(loss), many),
+        (f", gradient, {worlds} worlds", _ways(gradient), many),
     ]
+
+
+def _ways(f: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """All worlds side by side, or in chunks that fit a CPU's cache."""
+    chunks = lambda q, v: jax.lax.map(lambda at: f(*at), (q, v), batch_size=CHUNK)
+    return [jax.vmap(f), chunks]

@@ -1,4 +1,4 @@
-"""Hello: a pendulum of five rods swings for a second and a half; its energy stays, and a picture shows where it went."""
+"""Hello: a pendulum of five rods swings for a while; its energy stays, and a picture shows where it went."""
 
 import argparse
 from pathlib import Path
