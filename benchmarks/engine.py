@@ -44,7 +44,7 @@ def main(quick: bool = False) -> dict[str, dict[str, Timing]]:
     print()
     print(
         table(
-            f"plain XLA, float64, one process; the better of vmap and chunks for many worlds", rows
+            "plain XLA, float64, one process; the better of vmap and chunks for many worlds", rows
         )
     )
     return rows
