@@ -244,22 +244,6 @@ def moving_joints_carry_inertia(description: Description) -> Iterator[str]:
             )
 
 
-def free_links_have_mass(description: Description) -> Iterator[str]:
-    """A link that moves in every way needs a mass of its own, or welded to it: hinges pass on no resistance."""
-    heavy = {link.name for link in description.links if not is_zero(link.mass)}
-    order = outwards(description.joints)
-    for joint in reversed(order):
-        if joint.kind == "fixed" and joint.child in heavy and joint.parent is not None:
-            heavy.add(joint.parent)
-    for joint in order:
-        alone = joint.kind == "free" and not joint.prescribed and joint.child not in heavy
-        if alone and _any_below(joint.armature, 0.0, or_equal=True):
-            yield (
-                f"link {joint.child!r} moves freely by joint {joint.name!r}{where(joint.line)} but has no mass, "
-                f"nor is a link with mass welded to it."
-            )
-
-
 def actuators_make_sense(description: Description) -> Iterator[str]:
     """An actuator drives one joint that moves on its own, and no joint has two."""
     joints = {joint.name: joint for joint in description.joints}
@@ -294,7 +278,6 @@ RULES: tuple[Rule, ...] = (
     mimics_make_sense,
     mimics_make_no_circle,
     moving_joints_carry_inertia,
-    free_links_have_mass,
     actuators_make_sense,
 )
 

@@ -15,6 +15,7 @@ from isthmus.describe.description import Description, Link
 from isthmus.describe.notes import quoted
 from isthmus.describe.numbers import is_zero, known
 from isthmus.describe.poses import matrix_of, numbers_of
+from isthmus.describe.tree import outwards
 
 DONE = {
     "none": "they were loaded as they are (repair='nearest' takes the nearest possible ones)",
@@ -34,11 +35,34 @@ def doubts(description: Description, repair: str, frames: tuple[str, ...] = ()) 
     massless = [link.name for link in links if is_zero(link.mass)]
     if massless or frames:
         yield " ".join(filter(None, (_of_massless(massless), _of_frames(frames))))
+    yield from of_adrift(description)
     done = DONE[repair]
     if names := [link.name for link in links if is_not_definite(link)]:
         yield f"inertias that are not positive definite, of links {quoted(names)}: {done}."
     if names := [link.name for link in links if breaks_triangle(link)]:
         yield f"inertias that violate the triangle inequality, of links {quoted(names)}: {done}."
+
+
+def of_adrift(description: Description) -> Iterator[str]:
+    """A sentence where the acceleration of a link is not determined."""
+    if names := _adrift(description):
+        yield (
+            f"links {quoted(names)} move freely but have no mass of their own, nor welded to them: their "
+            f"acceleration is not determined (nan)."
+        )
+
+
+def _adrift(description: Description) -> list[str]:
+    """Links on free joints without mass of their own or welded to them: hinges pass on no resistance."""
+    heavy = {link.name for link in description.links if not is_zero(link.mass)}
+    order = outwards(description.joints)
+    for joint in reversed(order):
+        if joint.kind == "fixed" and joint.child in heavy and joint.parent is not None:
+            heavy.add(joint.parent)
+    return [
+        j.child for j in order if j.kind == "free" and not j.prescribed
+        and is_zero(j.armature) and j.child not in heavy
+    ]  # fmt: skip
 
 
 def _of_massless(names: list[str]) -> str:

@@ -41,8 +41,8 @@ def saturate(x: AnyArray, bound: AnyArray) -> AnyArray:
     """`x` held within ±bound: itself up to 90 % of it, the bound beyond 110 %, smooth between."""
     size, soft = jnp.abs(x), SOFTNESS * bound
     excess = jnp.maximum(size - (bound - soft), 0.0)
-    bend = jnp.minimum(excess, 2.0 * soft)
-    return x - jnp.sign(x) * (bend * bend / (4.0 * soft) + (excess - bend))
+    bent = x - jnp.sign(x) * excess * excess / (4.0 * soft)
+    return jnp.where(excess < 2.0 * soft, bent, jnp.sign(x) * bound)
 
 
 @exact

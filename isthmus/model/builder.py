@@ -16,6 +16,8 @@ from isthmus.describe.description import (
     Shape,
     ShapeKind,
 )
+from isthmus.describe.inertias import of_adrift
+from isthmus.describe.notes import say
 from isthmus.model.compile import compile_model
 from isthmus.model.model import Model
 from isthmus.types import Number
@@ -152,8 +154,12 @@ class Builder:
         )  # fmt: skip
 
     def model(self) -> Model:
-        """The model; raises `BadDescription` with all faults."""
-        return compile_model(self.description())
+        """The model; raises `BadDescription` with all faults, warns of links that nothing holds."""
+        description = self.description()
+        model = compile_model(description)
+        for doubt in of_adrift(description):
+            say(doubt, self.name)
+        return model
 
     def _add_joint(
         self, name: str, kind: JointKind, parent: str | None, child: str, *,

@@ -26,6 +26,8 @@ POINTS = 20_000
 """Of a line; longer motions are thinned."""
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B5528C", "#56B4E9", "#E0A100")
 INK, FAINT = "#333333", "#DDDDDD"
+ROUNDING = 1e-12
+"""What changes by less does not move."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +110,10 @@ def _draw(panel: Any, t: np.ndarray, values: np.ndarray, label: str) -> None:
     for k, line in enumerate(values.T):
         style = "-" if k < len(COLOURS) else (0, (4, 1.5))
         panel.plot(t, line, color=COLOURS[k % len(COLOURS)], linestyle=style, linewidth=1.4)
+    if np.ptp(values) < ROUNDING and values.size:
+        panel.set_ylim(
+            float(values.mean()) - 1.0, float(values.mean()) + 1.0
+        )  # no noise as a motion
     panel.set_ylabel(label, color=INK)
     panel.grid(color=FAINT, linewidth=0.6)
     panel.set_axisbelow(True)
