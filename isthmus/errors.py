@@ -90,6 +90,22 @@ class MissingExtra(IsthmusError, ImportError):
         super().__init__(f"{purpose} needs {library}: pip install 'isthmus[{extra}]'.")
 
 
+class NotTranslatable(IsthmusError, NotImplementedError):
+    """An operation that native code does not know; names it and the line of user code it came from."""
+
+    code = "IST501"
+
+    def __init__(self, primitive: str, where: str = "", reason: str = "") -> None:
+        self.primitive = primitive
+        self.where = where
+        place = f", used at {where}" if where else ""
+        why = f": {reason}" if reason else ""
+        super().__init__(
+            f"native code cannot express {primitive!r}{place}{why}. "
+            "Write it otherwise, or compile with fallback='xla'."
+        )
+
+
 class IsthmusWarning(UserWarning):
     """What every deliberate warning of isthmus derives from."""
 
@@ -100,6 +116,10 @@ class DescriptionWarning(IsthmusWarning):
 
 class StepWarning(IsthmusWarning):
     """A time step that is too long for the scheme and the model."""
+
+
+class FallbackWarning(IsthmusWarning):
+    """A function that was to be native code runs under XLA instead."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -1,1 +1,7 @@
 """Any traced JAX function as machine code; knows no physics."""
+
+from isthmus.native.call import Native
+from isthmus.native.compile import compile
+from isthmus.native.stats import Stats
+
+__all__ = ["Native", "Stats", "compile"]

@@ -1,0 +1,184 @@
+"""The scalar program -> LLVM -> loaded machine code.
+
+A module holds `core` (one block of worlds), `single` (one world, flat arrays), `map` (many worlds:
+gathers a block's inputs, runs `core`, spreads its outputs) and `handler` (the same, called by XLA).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import functools
+import hashlib
+import threading
+import time
+
+import llvmlite.binding as llvm
+
+from isthmus.native.emit import Emitter, number
+from isthmus.native.program import Buffer, Program
+from isthmus.native.wrappers import wrappers
+
+_LOCK = threading.Lock()
+ENTRIES = ("single", "map", "handler")
+THOROUGH = 5000
+"""Lines of LLVM text up to which code for one world is optimised at length."""
+
+
+def target_machine() -> llvm.TargetMachine:
+    """The processor we run on; an execution engine takes it over, so each gets its own."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=features,
+        opt=2,
+        reloc="pic",
+        codemodel="small",
+        jit=True,
+    )
+
+
+@functools.cache
+def processor() -> tuple[str, frozenset[str]]:
+    """Name and features of the processor."""
+    return llvm.get_host_cpu_name(), frozenset(
+        name for name, there in llvm.get_host_cpu_features().items() if there
+    )
+
+
+def has_fma() -> bool:
+    """The processor multiplies and adds in one instruction."""
+    features = processor()[1]
+    return "fma" in features or "neon" in features or "fp-armv8" in features
+
+
+def widest() -> int:
+    """float64 lanes of the widest vectors."""
+    features = processor()[1]
+    if {"avx512f", "avx512dq"} <= features:
+        return 8
+    return 4 if "avx2" in features else 2
+
+
+@dataclasses.dataclass
+class Layout:
+    """Where arrays lie, in entries; each entry has one number for each lane."""
+
+    inputs: int
+    outputs: int
+    work: int
+
+    @property
+    def total(self) -> int:
+        return self.inputs + self.outputs + self.work
+
+
+def lay_out(program: Program) -> Layout:
+    """Gives every buffer its place; stacks of one loop are interleaved."""
+    ends = {"in": 0, "out": 0, "work": 0}
+    groups: dict[object, list[Buffer]] = {}
+    for buffer in program.buffers:
+        if buffer.space == "const":
+            continue
+        if buffer.group is not None:
+            groups.setdefault((buffer.group, buffer.size), []).append(buffer)
+            continue
+        buffer.offset, buffer.stride = ends[buffer.space], 1
+        ends[buffer.space] += buffer.size
+    for members in groups.values():
+        for k, buffer in enumerate(members):
+            buffer.offset, buffer.stride = ends["work"] + k, len(members)
+        ends["work"] += members[0].size * len(members)
+    return Layout(ends["in"], ends["out"], ends["work"])
+
+
+def constants(program: Program) -> str:
+    """Arrays that are baked into the code."""
+    lines = []
+    for buffer in program.buffers:
+        if buffer.space == "const":
+            kind = "double" if buffer.kind == "f" else "i64"
+            entries = ", ".join(
+                f"{kind} {number(x, 'f' if kind == 'double' else 'i')}" for x in buffer.data
+            )
+            size = f"[{buffer.size} x {kind}]"
+            lines.append(f"@{buffer.name} = internal constant {size} [{entries}], align 64")
+    return "\n".join(lines)
+
+
+def module_text(program: Program, lanes: int) -> tuple[str, Layout]:
+    """The whole module as text: the same program gives the same text."""
+    layout = lay_out(program)
+    emitter = Emitter(program, lanes)
+    core = emitter.run()
+    declared = [emitter.declared[name] for name in sorted(emitter.declared)]
+    width = lanes * 64
+    attributes = f'"min-legal-vector-width"="{width}" "prefer-vector-width"="{max(width, 256)}"'
+    parts = [
+        constants(program),
+        *declared,
+        core,
+        wrappers(program, layout, lanes),
+        f"attributes #0 = {{ nounwind noinline {attributes} }}",
+        f"attributes #1 = {{ nounwind willreturn memory(none) {attributes} }}",
+        f"attributes #2 = {{ nounwind {attributes} }}",
+        '!0 = !{!"branch_weights", i32 1, i32 1000000}',
+    ]
+    return "\n".join(parts) + "\n", layout
+
+
+class Code:
+    """Loaded machine code for one program and number of lanes."""
+
+    def __init__(self, program: Program, lanes: int) -> None:
+        began = time.perf_counter()
+        self.lanes = lanes
+        text, self.layout = module_text(program, lanes)
+        self.digest = hashlib.sha256(text.encode()).hexdigest()
+        with _LOCK:
+            machine = target_machine()
+            module = llvm.parse_assembly(text)
+            module.triple = llvm.get_default_triple()
+            module.data_layout = str(machine.target_data)
+            optimise(module, machine, lanes == 1 and text.count("\n") < THOROUGH)
+            library = llvm.JITLibraryBuilder().add_ir(module).add_current_process()
+            for name in ENTRIES:
+                library = library.export_symbol(name)
+            # JITLink puts code and constants side by side, where 32-bit offsets reach
+            self.engine = llvm.create_lljit_compiler(machine, use_jit_link=True)
+            self.tracker = library.link(self.engine, "native")
+        address = self.tracker.__getitem__
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
+        self.single = ctypes.CFUNCTYPE(None, pointer, pointer, pointer)(address("single"))
+        self.map = ctypes.CFUNCTYPE(None, integer, integer, *[pointer] * 7)(address("map"))
+        self.handler = address("handler")
+        self.text = text
+        self.seconds = time.perf_counter() - began
+
+    @property
+    def work_bytes(self) -> int:
+        """Scratch memory of one call, in bytes."""
+        return 8 * self.lanes * self.layout.total + 64
+
+
+def optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, thorough: bool) -> None:
+    """The program is already clean: a few quick passes are enough.
+
+    A `thorough` run also looks for work of one world that fits side by side into vectors.
+    """
+    options = llvm.create_pipeline_tuning_options(speed_level=2 if thorough else 1)
+    options.slp_vectorization = thorough
+    options.loop_vectorization = options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    if thorough:
+        builder.getModulePassManager().run(module, builder)
+        return
+    manager = llvm.create_new_function_pass_manager()
+    manager.add_instruction_combine_pass()
+    manager.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            manager.run(function, builder)

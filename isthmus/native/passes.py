@@ -1,0 +1,267 @@
+"""Passes over the scalar program: drop what nobody reads, see through loops, store fewer residuals.
+
+A pass writes the program anew, value by value, so that every folding rule and every sharing of equal
+values applies again with what has been learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import no_type_check
+
+from isthmus.native.program import Block, Branch, Buffer, Loop, Program, operands, walk
+
+Rewrite = Callable[["Rebuild", int], int | None]
+
+
+@no_type_check
+def live(program: Program) -> set[int]:
+    """Every value and statement that some output depends on."""
+    ops, args = program.ops, program.args
+    owner: dict[Block, int] = {}
+    stores: dict[Buffer, list[tuple[Block, int]]] = {}
+    home: dict[int, Block] = {}
+    makers: dict[int, tuple[Loop, int]] = {}
+    for block, item in walk(program):
+        home[item] = block
+        if ops[item] in ("for", "while", "if"):
+            record = args[item][0]
+            blocks = (
+                (record.then, record.orelse)
+                if isinstance(record, Branch)
+                else (record.body, record.head)
+            )
+            owner.update((b, item) for b in blocks if b is not None)
+            if isinstance(record, Loop):
+                makers.update((v, (record, k)) for k, v in enumerate(record.params))
+        elif ops[item] == "store":
+            stores.setdefault(args[item][0], []).append((block, item))
+    found: set[int] = set()
+    stack: list[int] = []
+
+    def need_block(block: Block | None) -> None:
+        while block is not None and block in owner:
+            stack.append(owner[block])
+            block = block.parent
+
+    for buffer, where in stores.items():
+        if buffer.space == "out":
+            for block, item in where:
+                stack.append(item)
+                need_block(block)
+    while stack:
+        value = stack.pop()
+        if value in found:
+            continue
+        found.add(value)
+        op = ops[value]
+        if op == "load":
+            for block, item in stores.get(args[value][0], ()):
+                stack.append(item)
+                need_block(block)
+        if op == "result":
+            statement, k = args[value]
+            stack.append(statement)
+            stack.extend(needed(args[statement][0], k))
+        elif op == "param":
+            loop, k = makers[value]
+            stack.extend((loop.inits[k], loop.yields[k]))
+        elif op == "while":
+            stack.append(args[value][0].going)
+        elif op == "if":
+            stack.append(args[value][0].condition)
+        stack.extend(operands(program, value))
+        need_block(home.get(value))
+    return found
+
+
+def needed(record: Loop | Branch, k: int) -> list[int]:
+    """What result `k` of a loop or branch is made from."""
+    if isinstance(record, Branch):
+        return [record.then_yields[k], record.else_yields[k]]
+    return [record.inits[k], record.params[k], record.yields[k]]
+
+
+@no_type_check
+class Rebuild:
+    """Writes the live part of a program anew; `rewrite` may replace a value by something else."""
+
+    def __init__(self, old: Program, rewrite: Rewrite | None = None) -> None:
+        self.old, self.new = old, Program(old.strict)
+        self.live = live(old)
+        self.rewrite = rewrite
+        self.names: dict[int, int] = {}
+        self.buffers: dict[Buffer, Buffer] = {}
+
+    def run(self) -> Program:
+        for buffer in self.old.buffers:
+            if buffer.space in ("in", "out"):
+                self.buffer(buffer)
+        self.block(self.old.root)
+        return self.new
+
+    def buffer(self, old: Buffer) -> Buffer:
+        """The buffer of the new program that stands for `old`."""
+        if old not in self.buffers:
+            self.buffers[old] = self.new.buffer(
+                old.name, old.space, old.size, old.kind, data=old.data, group=old.group
+            )
+        return self.buffers[old]
+
+    def value(self, old: int) -> int:
+        """The new number of a value."""
+        if self.old.ops[old] == "const":
+            return self.new.const(self.old.args[old][0], self.old.kinds[old])
+        return self.names[old]
+
+    def values(self, old: list[int]) -> list[int]:
+        return [self.value(v) for v in old]
+
+    def block(self, block: Block) -> None:
+        """Every live item of `block`, into the present block of the new program."""
+        ops, args, new = self.old.ops, self.old.args, self.new
+        for item in block.items:
+            if item not in self.live:
+                continue
+            op = ops[item]
+            if self.rewrite is not None:
+                found = self.rewrite(self, item)
+                if found is not None:
+                    self.names[item] = found
+                    continue
+            if op == "store":
+                buffer, index, value = args[item]
+                new.store(self.buffer(buffer), self.value(index), self.value(value))
+            elif op == "load":
+                buffer, index = args[item]
+                self.names[item] = new.load(self.buffer(buffer), self.value(index))
+            elif op == "if":
+                self.branch(args[item][0])
+            elif op in ("for", "while"):
+                self.loop(op, args[item][0])
+            else:
+                self.names[item] = new.op(op, *(self.value(a) for a in args[item]))
+
+    def branch(self, old: Branch) -> None:
+        new = self.new
+        kept = [k for k, r in enumerate(old.results) if r in self.live]
+        condition = self.value(old.condition)
+        known = new.constant(condition)
+        if known is not None:
+            block, yields = (old.then, old.then_yields) if known else (old.orelse, old.else_yields)
+            self.block(block)
+            self.names.update((old.results[k], self.value(yields[k])) for k in kept)
+            return
+        blocks, yields = [], []
+        for block, out in ((old.then, old.then_yields), (old.orelse, old.else_yields)):
+            blocks.append(new.enter("branch"))
+            self.block(block)
+            yields.append([self.value(out[k]) for k in kept])
+            new.leave()
+        kinds = [self.old.kinds[old.results[k]] for k in kept]
+        results = new.finish("if", Branch(condition, *blocks, *yields), kinds)
+        self.names.update((old.results[k], r) for k, r in zip(kept, results, strict=True))
+
+    def loop(self, op: str, old: Loop) -> None:
+        """Assumes that every carried value keeps its start value, and lets go of what turns out to move."""
+        new = self.new
+        kept = [
+            k for k, v in enumerate(old.params) if v in self.live or old.results[k] in self.live
+        ]
+        inits = {k: self.value(old.inits[k]) for k in kept}
+        still = set(kept)
+        while True:
+            made = self.attempt(op, old, kept, inits, still)
+            moved = {k for k in still if self.value(old.yields[k]) != inits[k]}
+            if not moved:
+                break
+            still -= moved
+        moving = [k for k in kept if k not in still]
+        kinds = [self.old.kinds[old.params[k]] for k in moving]
+        made.yields = [self.value(old.yields[k]) for k in moving]
+        results = new.finish(op, made, kinds)
+        self.names.update((old.results[k], inits[k]) for k in still)
+        self.names.update((old.results[k], r) for k, r in zip(moving, results, strict=True))
+
+    def attempt(self, op: str, old: Loop, kept: list[int], inits: dict, still: set[int]) -> Loop:
+        """The loop, with the values in `still` taken as constant."""
+        new = self.new
+        head = new.enter("loop") if op == "while" else None
+        body = head or new.enter("loop")
+        counter = None
+        if old.counter is not None:
+            counter = self.names[old.counter] = new.symbol("counter", "i")
+        params = []
+        for k in kept:
+            if k in still:
+                self.names[old.params[k]] = inits[k]
+            else:
+                self.names[old.params[k]] = new.symbol("param", self.old.kinds[old.params[k]])
+                params.append(self.names[old.params[k]])
+        going = None
+        if head is not None and old.head is not None and old.going is not None:
+            self.block(old.head)
+            going = self.value(old.going)
+            body = new.enter("loop")
+        self.block(old.body)
+        new.leave()
+        if head is not None:
+            new.leave()
+        moving = [inits[k] for k in kept if k not in still]
+        return Loop(old.count, counter, moving, params, body, head=head, going=going)
+
+
+def prune(program: Program) -> Program:
+    """Folds, shares and drops until loops, residuals and memory hold nothing idle."""
+    from isthmus.native.residuals import slim
+
+    program = Rebuild(program).run()
+    for _ in range(3):
+        found = slim(program)
+        if found is None:
+            break
+        program = Rebuild(program, found).run()
+    return program
+
+
+@no_type_check
+def contract(program: Program) -> Program:
+    """A product that only feeds a sum becomes one fused operation, with one rounding."""
+    alive = live(program)
+    uses: dict[int, int] = {}
+    homes: dict[int, Block] = {}
+    for block, item in walk(program):
+        if item in alive:
+            homes[item] = block
+            for a in operands(program, item):
+                uses[a] = uses.get(a, 0) + 1
+            record = program.args[item][0] if program.ops[item] in ("for", "while", "if") else None
+            if isinstance(record, Loop):
+                for a in (*record.inits, *record.yields, record.going or 0):
+                    uses[a] = uses.get(a, 0) + 1
+            elif isinstance(record, Branch):
+                for a in (*record.then_yields, *record.else_yields, record.condition):
+                    uses[a] = uses.get(a, 0) + 1
+
+    def single(value: int, home: Block) -> bool:
+        return program.ops[value] == "mul" and uses.get(value) == 1 and homes.get(value) is home
+
+    def rewrite(build: Rebuild, item: int) -> int | None:
+        op, args = program.ops[item], program.args[item]
+        if op not in ("add", "sub"):
+            return None
+        home = homes[item]
+        x, y = args
+        pick = max((v for v in (x, y) if single(v, home)), default=None)
+        if pick is None:
+            return None
+        a, b = build.values(list(program.args[pick]))
+        other = build.value(y if pick == x else x)
+        new = build.new
+        if op == "add":
+            return new.place("fma", (a, b, other), "f")
+        if pick == x:
+            return new.place("fma", (a, b, new.op("neg", other)), "f")
+        return new.place("fma", (new.op("neg", a), b, other), "f")
+
+    return Rebuild(program, rewrite).run()
