@@ -13,6 +13,7 @@ from isthmus.augment.names import select
 from isthmus.errors import BadShape
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, as_control, check_state, with_memory
+from isthmus.simulate.engine import Engine, wants_native
 from isthmus.simulate.integrate import Scheme
 from isthmus.simulate.motion import Motion
 from isthmus.simulate.rollout import (
@@ -22,6 +23,7 @@ from isthmus.simulate.rollout import (
     extras,
     interval,
     names,
+    native_rollout,
     prepare,
     run,
 )
@@ -45,11 +47,14 @@ def rollout_many(
     explicit: bool = False,
     substeps: int = 1,
     checkpoint: Checkpoint = None,
+    engine: Engine = None,
+    threads: int | None = None,
 ) -> Motion:
     """Rollouts side by side: whichever of model, state and controls has a leading batch axis is taken row by row.
 
     A model is batched by its leaves: those with one axis more than a single model's have the batch as their
-    first. The motion has the batch as its first axis, time as its second. Options as in `rollout`.
+    first. The motion has the batch as its first axis, time as its second. Options as in `rollout`; `threads` for
+    native code (None: as many as pay).
     """
     scheme = Scheme(integrator, explicit, substeps)
     check_state(models, states)
@@ -65,7 +70,42 @@ def rollout_many(
     check_dt(models, dt)
     chosen = tuple(select(models, name, extras(first)) for name in names(record))
     settings = (steps, chosen, scheme, interval(checkpoint, steps))
+    if wants_native(engine, models, states, None if callable(given) else given, dt):
+        done = _many_native((models, states, given, dt), axes, settings, engine, threads)
+        if done is not None:
+            return done
     return _many(models, states, given, axes, dt, settings)
+
+
+def _many_native(
+    given: tuple, axes: tuple, settings: tuple, engine: Engine, threads: int | None
+) -> Motion | None:
+    """Worlds in lanes and threads; what they share is given once."""
+    models, states, controls, dt = given
+    flags = jax.tree.leaves(
+        [_spread(flag, tree) for flag, tree in zip(axes[:2], (models, states), strict=True)]
+    )
+    rest = 0 if callable(controls) else len(jax.tree.leaves(controls))
+    flags = [*flags, *[bool(axes[2])] * rest, False]
+    arrays = [
+        np.asarray(x)
+        for x in jax.tree.leaves((models, states, None if callable(controls) else controls, dt))
+    ]
+    single = [x[0] if batched else x for x, batched in zip(arrays, flags, strict=True)]
+    tree = jax.tree.structure((models, states, None if callable(controls) else controls, dt))
+    model, state, control, dt = jax.tree.unflatten(tree, single)
+    one = (model, state, controls if callable(controls) else control, dt)
+    found = native_rollout(one, settings, engine)
+    if found is None:
+        return None
+    run_native, _ = found
+    results = run_native.flat_map(arrays, threads, shared=[not batched for batched in flags])
+    return jax.tree.unflatten(run_native.out_tree, results)
+
+
+def _spread(flags: Any, tree: Any) -> Any:
+    """One flag for each leaf of `tree`."""
+    return jax.tree.map(lambda _, flag: bool(flag), tree, flags)
 
 
 @eqx.filter_jit

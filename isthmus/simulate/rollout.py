@@ -25,6 +25,7 @@ from isthmus.model.state import (
     with_memory,
 )
 from isthmus.simulate.accelerate import impose
+from isthmus.simulate.engine import Engine, compiled, wants_native
 from isthmus.simulate.integrate import Scheme, advance
 from isthmus.simulate.motion import Motion
 from isthmus.simulate.stiffness import warn_if_stiff
@@ -43,11 +44,12 @@ def step(
     integrator: str = "semi_implicit",
     explicit: bool = False,
     substeps: int = 1,
+    engine: Engine = None,
 ) -> State:
     """The state `dt` [s] later, under a constant `control`: torques [N·m, N] of shape (dof,), a `Control`, or None.
 
     Semi-implicit Euler takes joint friction and stops implicitly unless `explicit=True`; also `explicit_euler`
-    and `rk4`.
+    and `rk4`. `engine`: native code in float64 unless something is traced, then plain JAX (None), or as named.
     """
     scheme, given = Scheme(integrator, explicit, substeps), as_control(control)
     check_state(model, state)
@@ -55,6 +57,11 @@ def step(
     check_control(model, given)
     check_dt(model, dt)
     warn_if_stiff(model, state, dt, scheme)
+    if wants_native(engine, model, state, given, dt):
+        fn = lambda m, s, c, h: _one_step(m, s, c, h, scheme)
+        run_native = compiled(fn, (model, state, given, dt), ("step", scheme), engine)
+        if run_native is not None:
+            return run_native(model, state, given, dt)
     return _step(model, state, given, dt, scheme)
 
 
@@ -70,6 +77,7 @@ def rollout(
     explicit: bool = False,
     substeps: int = 1,
     checkpoint: Checkpoint = None,
+    engine: Engine = None,
 ) -> Motion:
     """The motion from `state` in steps of `dt` [s]: its first row is `state`, so it has one row more than steps.
 
@@ -80,6 +88,8 @@ def rollout(
 
     `checkpoint` chooses the memory of a reverse-mode gradient: None keeps what every step computed; a number `n`
     keeps the state every `n` steps and computes the rest again; `"sqrt"` does so for `n = √steps`.
+
+    `engine` as in `step`.
     """
     scheme = Scheme(integrator, explicit, substeps)
     check_state(model, state)
@@ -88,16 +98,38 @@ def rollout(
     check_dt(model, dt)
     chosen = tuple(select(model, name, extras(controls)) for name in names(record))
     warn_if_stiff(model, state, dt, scheme)
-    return _rollout(model, state, controls, dt, steps, chosen, scheme, interval(checkpoint, steps))
+    settings = (steps, chosen, scheme, interval(checkpoint, steps))
+    if wants_native(engine, model, state, None if callable(controls) else controls, dt):
+        found = native_rollout((model, state, controls, dt), settings, engine)
+        if found is not None:
+            fn, arguments = found
+            return fn(*arguments)
+    return _rollout(model, state, controls, dt, *settings)
+
+
+def native_rollout(given: tuple, settings: tuple, engine: Engine) -> tuple | None:
+    """Native code for a rollout of one world, and the arguments it takes; a control law is part of the code."""
+    model, state, controls, dt = given
+    if callable(controls):
+        fn = lambda m, s, h: run(m, s, controls, h, *settings)
+        arguments: tuple = (model, state, dt)
+        key: tuple = ("rollout", settings, controls)
+    else:
+        fn = lambda m, s, c, h: run(m, s, c, h, *settings)
+        arguments, key = (model, state, controls, dt), ("rollout", settings)
+    found = compiled(fn, arguments, key, engine)
+    return None if found is None else (found, arguments)
 
 
 # one world ---------------------------------------------------------------------------------------------
 
 
-@eqx.filter_jit
-def _step(model: Model, state: State, control: Control, dt: Number, scheme: Scheme) -> State:
+def _one_step(model: Model, state: State, control: Control, dt: Number, scheme: Scheme) -> State:
     state = _as_floats(state)
     return advance(model, state, control, jnp.asarray(dt, state.q.dtype), scheme, NO_SIGNALS)
+
+
+_step = eqx.filter_jit(_one_step)
 
 
 def run(

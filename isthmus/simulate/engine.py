@@ -1,0 +1,60 @@
+"""Which engine runs a step or a rollout: native code on concrete arrays, plain JAX on traced ones.
+
+Native code is compiled once for each structure (model topology, shapes, options) and kept; all numbers
+are its arguments, so that a changed mass compiles nothing anew.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import jax
+import numpy as np
+
+from isthmus import native
+from isthmus.errors import BadOption, FallbackWarning, NotTranslatable
+from isthmus.model.arrays import is_traced
+
+Engine = str | None
+"""`native`, `xla`, or None: native code unless something is traced."""
+
+KEPT = 64
+"""So many compiled functions are kept; the one that was not used for longest goes first."""
+_CACHE: OrderedDict[Hashable, Any] = OrderedDict()
+_LOCK = threading.Lock()
+
+
+def wants_native(engine: Engine, *arguments: Any) -> bool:
+    """Whether native code is to run: not for traced arguments, which an outer compilation sees through."""
+    if engine not in (None, "native", "xla"):
+        raise BadOption(f"engine is {engine!r}; it can be None, 'native' or 'xla'.")
+    return engine != "xla" and not is_traced(arguments)
+
+
+def compiled(fn: Callable, arguments: tuple, settings: Hashable, engine: Engine) -> Any:
+    """`fn` as native code for `arguments`, made or found; None where it cannot be, and None was asked for."""
+    leaves, tree = jax.tree.flatten(arguments)
+    shapes = tuple((np.shape(x), np.asarray(x).dtype.kind) for x in leaves)
+    key = (settings, tree, shapes)
+    with _LOCK:
+        if key in _CACHE:
+            _CACHE.move_to_end(key)
+            found = _CACHE[key]
+            if found is not None or engine is None:
+                return found
+    try:
+        made = native.compile(fn, *arguments)
+    except NotTranslatable as unknown:
+        if engine == "native":
+            raise
+        warnings.warn(f"{unknown} Running under XLA.", FallbackWarning, stacklevel=4)
+        made = None
+    with _LOCK:
+        _CACHE[key] = made
+        while len(_CACHE) > KEPT:
+            _CACHE.popitem(last=False)
+    return made
