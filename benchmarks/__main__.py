@@ -10,7 +10,7 @@ os.environ.setdefault(
     "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false"
 )  # fair to XLA on small work
 
-TABLES = ("importing", "engine")
+TABLES = ("importing", "engine", "native")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
