@@ -31,7 +31,7 @@ demo: $(ready) ## simulate a mechanism and write a picture to out/
 	@.venv/bin/python examples/00_hello.py --out out $(ARGS)
 
 test: $(ready) ## all tests; fewer: make test ARGS="-m 'not slow' tests/spatial"
-	@.venv/bin/python -m pytest -q $(ARGS)
+	@.venv/bin/python -m pytest -q -n 2 --dist loadfile $(ARGS)
 
 lint: $(ready) ## style, format and types
 	@.venv/bin/ruff check -q .
