@@ -15,7 +15,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from isthmus import native
 from isthmus.errors import BadOption, FallbackWarning, NotTranslatable
 from isthmus.model.arrays import is_traced
 
@@ -46,6 +45,8 @@ def compiled(fn: Callable, arguments: tuple, settings: Hashable, engine: Engine)
             found = _CACHE[key]
             if found is not None or engine is None:
                 return found
+    from isthmus import native  # loads LLVM, which only those who get here need
+
     try:
         made = native.compile(fn, *arguments)
     except NotTranslatable as unknown:
