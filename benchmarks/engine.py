@@ -19,7 +19,7 @@ from isthmus.model.model import Model
 from isthmus.simulate.rollout import step as our_step
 
 STEPS = 500
-CHUNK = 16
+CHUNK = 8
 
 
 def main(quick: bool = False) -> dict[str, dict[str, Timing]]:

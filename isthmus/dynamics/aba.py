@@ -16,6 +16,7 @@ from isthmus.model.model import Model
 from isthmus.model.state import prescribed_rows
 from isthmus.spatial.products import mm, mmt, mtm, mtv, mv
 from isthmus.spatial.solve import inverse_spd
+from isthmus.spatial.transforms import carried_back
 from isthmus.types import AnyArray, Coordinates, Joints
 
 
@@ -62,7 +63,7 @@ def forward_dynamics(
         Ia = IA[n] - mmt(UDi, U[n])
         pa = pA[n] + mv(Ia, c_l[n]) + mv(UDi, u[n])
         if n > 0:
-            IA[n - 1] = IA[n - 1] + level.to_parents(mtm(X[n], mm(Ia, X[n])))
+            IA[n - 1] = IA[n - 1] + level.to_parents(carried_back(X[n], Ia))
             pA[n - 1] = pA[n - 1] + level.to_parents(mtv(X[n], pa))
 
     # outwards: each joint accelerates as its parent leaves it free to

@@ -29,7 +29,7 @@ from isthmus.simulate.rollout import (
 )
 from isthmus.types import Number
 
-CHUNK = 16
+CHUNK = 8
 """Worlds that a CPU takes at a time: what they need then stays in its cache."""
 PLAIN = {"torque": 2, "position": 2, "velocity": 2, "acceleration": 2, "force": 3}
 """How many axes the controls of a single rollout have."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from isthmus.spatial.products import mm
+from isthmus.spatial.products import mm, mtm
 from isthmus.spatial.vectors import skew
 from isthmus.types import AnyArray, Rotation, Spatial66, Vec3
+
+Matrices = Float[AnyArray, "*batch 6 6"]
 
 
 def into_child(R: Rotation, p: Vec3) -> Spatial66:
@@ -18,6 +20,21 @@ def into_child(R: Rotation, p: Vec3) -> Spatial66:
     E = jnp.asarray(R).T
     top = jnp.concatenate([E, jnp.zeros_like(E)], axis=1)
     return jnp.concatenate([top, jnp.concatenate([-mm(E, skew(p)), E], axis=1)])
+
+
+def carried_back(X: Matrices, I: Matrices) -> Matrices:
+    """`Xᵀ I X`: a symmetric inertia of frame `b`, seen from frame `a`, for `X_b_a`: turned, then shifted."""
+    E = X[..., :3, :3]
+    P = -mtm(E, X[..., 3:, :3])
+    blocks = jnp.stack([I[..., :3, :3], I[..., :3, 3:], I[..., 3:, 3:]], axis=-3)
+    turned = mm(mtm(E[..., None, :, :], blocks), E[..., None, :, :])
+    A, H, M = turned[..., 0, :, :], turned[..., 1, :, :], turned[..., 2, :, :]
+    PM = mm(P, M)
+    K = mm(H + 0.5 * PM, P)
+    side = H + PM
+    upper = jnp.concatenate([A - K - jnp.swapaxes(K, -1, -2), side], axis=-1)
+    lower = jnp.concatenate([jnp.swapaxes(side, -1, -2), M], axis=-1)
+    return jnp.concatenate([upper, lower], axis=-2)
 
 
 def inverse(X: Spatial66) -> Spatial66:

@@ -12,9 +12,10 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.spatial.constants import fresh
-from isthmus.spatial.products import mtv, mv
+from isthmus.spatial.products import mv
 from isthmus.types import AnyArray
 
+Vectors = Float[AnyArray, "*batch 3"]
 Spatials = Float[AnyArray, "*batch 6"]
 
 _LEVI_CIVITA = np.zeros((3, 3, 3))
@@ -43,14 +44,30 @@ def cross_matrix(v: Float[AnyArray, "*batch 6"]) -> Float[AnyArray, "*batch 6 6"
     return jnp.reshape(mv(_like(MOTION, v), v), (*v.shape[:-1], 6, 6))
 
 
+def cross(a: Vectors, b: Vectors) -> Vectors:
+    """`a × b`"""
+    return _turned(a, 1) * _turned(b, 2) - _turned(a, 2) * _turned(b, 1)
+
+
 def cross_motion(v: Spatials, m: Spatials) -> Spatials:
     """`v × m`: the rate of a motion vector `m` that moves with velocity `v`."""
-    return mv(cross_matrix(v), m)
+    turn, way = v[..., :3], v[..., 3:]
+    return jnp.concatenate(
+        [cross(turn, m[..., :3]), cross(turn, m[..., 3:]) + cross(way, m[..., :3])], axis=-1
+    )
 
 
 def cross_force(v: Spatials, f: Spatials) -> Spatials:
     """`v ×* f`: the rate of a force vector `f` that moves with velocity `v`."""
-    return -mtv(cross_matrix(v), f)
+    turn, way = v[..., :3], v[..., 3:]
+    return jnp.concatenate(
+        [cross(turn, f[..., :3]) + cross(way, f[..., 3:]), cross(turn, f[..., 3:])], axis=-1
+    )
+
+
+def _turned(a: Vectors, by: int) -> Vectors:
+    """The three components, `by` places further."""
+    return jnp.concatenate([a[..., by:], a[..., :by]], axis=-1)
 
 
 def _like(constant: np.ndarray, x: jax.Array) -> np.ndarray:
