@@ -1,4 +1,7 @@
-"""Forward dynamics by the articulated body algorithm (Featherstone 2008, table 7.1)."""
+"""Forward dynamics by the articulated body algorithm (Featherstone 2008, table 7.1).
+
+Links of one level are taken side by side: `IA[n]` holds the articulated inertias of all links at depth `n`.
+"""
 
 from __future__ import annotations
 
