@@ -146,7 +146,7 @@ class Emitter:
     def operation(self, value: int, op: str) -> None:
         args, vector = self.p.args[value], self.vector(value)
         if op in LIBM:
-            lane_by_lane(self, value, LIBM[op], [self.ref(a, vector) for a in args], vector)
+            lane_by_lane(self, value, op, [self.ref(a, vector) for a in args], vector)
         elif op in HUGE:
             huge(self, value, HUGE[op], *args)
         else:

@@ -8,28 +8,9 @@ from typing import TYPE_CHECKING, no_type_check
 if TYPE_CHECKING:
     from isthmus.native.emit import Emitter
 
-LIBM = {
-    name: name
-    for name in [
-        "tan",
-        "asin",
-        "acos",
-        "sinh",
-        "cosh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "log1p",
-        "log2",
-        "exp2",
-        "cbrt",
-        "pow",
-        "fmod",
-        "nextafter",
-        "erf",
-        "erfc",
-    ]
-} | {"lgamma": "lgamma"}
+LIBM = frozenset(
+    "tan asin acos sinh cosh asinh acosh atanh log1p log2 exp2 cbrt pow fmod nextafter erf erfc lgamma".split()
+)
 """Operations that libm computes, lane by lane."""
 HUGE = {"sin_huge": "sin", "cos_huge": "cos"}
 """Functions whose plain form is wrong for huge arguments."""

@@ -4,53 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+from isthmus.native.emit_ops import LIBM
 from isthmus.native.passes import live
 from isthmus.native.program import Block, Program, children
 
-FLOAT = frozenset(
-    [
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "neg",
-        "abs",
-        "max",
-        "min",
-        "sqrt",
-        "floor",
-        "ceil",
-        "rint",
-        "copysign",
-        "sin",
-        "cos",
-        "exp",
-        "log",
-        "tanh",
-        "atan2",
-        "logistic",
-        "tan",
-        "asin",
-        "acos",
-        "sinh",
-        "cosh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "expm1",
-        "log1p",
-        "log2",
-        "exp2",
-        "cbrt",
-        "pow",
-        "fmod",
-        "nextafter",
-        "erf",
-        "erfc",
-        "lgamma",
-        "fma",
-        "round32",
-    ]
+FLOAT = LIBM | frozenset(
+    "add sub mul div neg abs max min sqrt floor ceil rint copysign sin cos exp expm1 log tanh atan2 logistic "
+    "fma round32".split()
 )
 """Operations on numbers; comparisons, choices and integer work are counted apart."""
 

@@ -43,8 +43,3 @@ def inverse(X: Spatial66) -> Spatial66:
     return jnp.concatenate([
         jnp.concatenate([E, jnp.zeros_like(E)], axis=1), jnp.concatenate([B, E], axis=1)
     ])  # fmt: skip
-
-
-def pose(position: Vec3, quaternion: Float[AnyArray, "4"]) -> Float[AnyArray, "7"]:
-    """Position and quaternion as one row."""
-    return jnp.concatenate([position, quaternion])

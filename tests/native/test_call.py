@@ -16,6 +16,7 @@ import pytest
 
 from isthmus import native
 from isthmus.errors import BadOption, BadShape, FallbackWarning, IsthmusError, NotTranslatable
+from isthmus.native.program import listing
 from tests.native.mechanism import final_loss, forward_dynamics, path, path_loss, rollout
 from tests.native.support import assert_close, assert_same_bits, xla
 
@@ -232,3 +233,10 @@ assert f(jnp.ones(2)).dtype == 'float64' and jnp.ones(2).dtype == 'float32'
 assert dict(jax.config.values) == before
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_program_can_be_read():
+    loop = lambda x: jax.lax.fori_loop(0, 90, lambda _, y: y * x + 1.0, x)
+    text = listing(native.compile(loop, 1.0).program)
+    assert "loop" in text
+    assert "fma" in text or "mul" in text

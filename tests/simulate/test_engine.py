@@ -22,6 +22,7 @@ def close(found, wanted):
         np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.smoke
 def test_a_step_is_the_same_in_both_engines():
     for control in (None, np.array([0.2, -0.1])):
         native = ist.step(MODEL, START, control, 0.01)
