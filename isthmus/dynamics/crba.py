@@ -12,6 +12,7 @@ from isthmus.dynamics.exact import exact
 from isthmus.dynamics.kinematics import forward_kinematics, link_inertias
 from isthmus.model.model import Model
 from isthmus.spatial.products import mm, mtm
+from isthmus.spatial.transforms import carried_back
 from isthmus.types import AnyArray, Coordinates
 
 
@@ -25,7 +26,7 @@ def mass_matrix(model: Model, q: Coordinates) -> Float[AnyArray, "n n"]:
     # inwards: what hangs from each joint, as one rigid body
     for i, parent in model.inwards():
         if parent >= 0:
-            I[parent] = I[parent] + mtm(X[i], mm(I[i], X[i]))
+            I[parent] = I[parent] + carried_back(X[i], I[i])
 
     # from each joint to the root: the force that its motion takes, felt by the joints on the way
     H = jnp.zeros((spans[-1][1], spans[-1][1]), X.dtype)

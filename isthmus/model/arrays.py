@@ -35,3 +35,12 @@ def stack(rows: Iterable[Any]) -> AnyArray:
             [stack(row) if isinstance(row, list | tuple) else jnp.asarray(row) for row in rows]
         )
     return np.asarray(rows, dtype=np.float64)
+
+
+def replaced(leaf: AnyArray, index: Any, value: Any) -> AnyArray:
+    """The leaf with other numbers at `index`; NumPy as long as nothing is traced."""
+    if is_traced((leaf, value)):
+        return jnp.asarray(leaf).at[index].set(value)
+    new = np.array(leaf)
+    new[index] = np.asarray(value)
+    return new

@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import equinox as eqx
-import jax
 import numpy as np
 from jaxtyping import Float
 
 from isthmus.errors import BadModel, BadShape, UnknownName, did_you_mean
 from isthmus.model import address
-from isthmus.model.arrays import as_leaf, is_traced
+from isthmus.model.arrays import as_leaf, is_traced, replaced
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import Layout, layout_of
 from isthmus.types import AnyArray, Number
@@ -255,7 +254,7 @@ class Model(eqx.Module):
         _refuse_non_finite(name, field, value)
         index = Ellipsis if rows is None else rows[0] if single else np.array(rows)
         try:
-            new = _replaced(old, index, value)
+            new = replaced(old, index, value)
         except ValueError as mismatch:
             want, got = np.shape(old[index]), np.shape(value)
             raise BadShape(
@@ -314,11 +313,3 @@ def _refuse_non_finite(name: str, field: str, value: Any) -> None:
     endless = field in ("joint_lower", "joint_upper", "joint_effort")
     if np.any(np.isnan(numbers)) or not (endless or np.all(np.isfinite(numbers))):
         raise BadModel(f"{name!r} cannot be {value}: a number of a model must be finite.")
-
-
-def _replaced(old: AnyArray, index: Any, value: Any) -> AnyArray:
-    if is_traced((old, value)):
-        return jax.numpy.asarray(old).at[index].set(value)
-    new = np.array(old)
-    new[index] = value
-    return new

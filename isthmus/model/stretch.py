@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadOption
-from isthmus.model.arrays import is_traced
+from isthmus.model.arrays import is_traced, replaced
 from isthmus.model.model import Model
 from isthmus.spatial import inertia, rotations
 from isthmus.types import AnyArray, Number, Vec3
@@ -33,6 +34,13 @@ def stretch(
         raise BadOption(f"constant must be 'mass' or 'density', not {constant!r}.")
     if not is_traced(factor) and not (np.isfinite(factor) and factor > 0):
         raise BadOption(f"a link can be stretched by a positive factor only, not by {factor!r}.")
+    if is_traced((model, factor, axis)):
+        return _stretched(model, link, factor, constant, axis)
+    with jax.enable_x64(True):  # numbers of a model keep their 64 bits, whatever JAX is set to
+        return _stretched(model, link, factor, constant, axis)
+
+
+def _stretched(model: Model, link: str, factor: Number, constant: str, axis: Any) -> Model:
     i = model.link(link)
     d = _direction(model, i, axis)
     A = jnp.eye(3) + (factor - 1.0) * d[:, None] * d[None]
@@ -40,11 +48,11 @@ def stretch(
     children = np.array([c for c, parent in enumerate(model.parents) if parent == i], dtype=int)
     points = np.array([p for p, owner in enumerate(model.point_links) if owner == i], dtype=int)
     changes = {
-        "link_mass": _at(model.link_mass, i, heavier * model.link_mass[i]),
-        "link_com": _at(model.link_com, i, A @ model.link_com[i]),
-        "link_inertia": _at(model.link_inertia, i, _drawn(model.link_inertia[i], A, heavier)),
-        "joint_origin": _at(model.joint_origin, children, model.joint_origin[children] @ A),
-        "point_origin": _at(model.point_origin, points, model.point_origin[points] @ A),
+        "link_mass": replaced(model.link_mass, i, heavier * model.link_mass[i]),
+        "link_com": replaced(model.link_com, i, A @ model.link_com[i]),
+        "link_inertia": replaced(model.link_inertia, i, _drawn(model.link_inertia[i], A, heavier)),
+        "joint_origin": replaced(model.joint_origin, children, model.joint_origin[children] @ A),
+        "point_origin": replaced(model.point_origin, points, model.point_origin[points] @ A),
     }
     return dataclasses.replace(model, **changes, **_shapes(model, i, A))
 
@@ -77,22 +85,13 @@ def _shapes(model: Model, i: int, A: AnyArray) -> dict[str, AnyArray]:
             continue
         R = rotations.matrix(model.shape_orientation[s])
         longer = jnp.linalg.norm(A @ R, axis=0)
-        origin = _at(origin, s, A @ model.shape_origin[s])
+        origin = replaced(origin, s, A @ model.shape_origin[s])
         if kind == "box":
-            size = _at(size, s, model.shape_size[s] * longer)
+            size = replaced(size, s, model.shape_size[s] * longer)
         elif kind in ("capsule", "cylinder"):
-            size = _at(
+            size = replaced(
                 size, s, model.shape_size[s] * jnp.stack([jnp.ones(()), longer[2], jnp.ones(())])
             )
         rows = slice(*model.shape_spans[s])
-        points = _at(points, rows, model.shape_points[rows] @ (R.T @ A @ R).T)
+        points = replaced(points, rows, model.shape_points[rows] @ (R.T @ A @ R).T)
     return {"shape_origin": origin, "shape_size": size, "shape_points": points}
-
-
-def _at(leaf: AnyArray, index: Any, value: Number) -> AnyArray:
-    """The leaf with other rows; NumPy as long as nothing is traced."""
-    if is_traced((leaf, value)):
-        return jnp.asarray(leaf).at[index].set(value)
-    new = np.array(leaf)
-    new[index] = np.asarray(value)
-    return new

@@ -145,9 +145,8 @@ def run(
     """The rollout itself, for checked arguments: what `rollout` compiles."""
     start = _as_floats(state)
     dt = jnp.asarray(dt, start.q.dtype)
-    rows = (
-        steps + 1 if chosen else steps
-    )  # recorded signals need an evaluation at the last state too
+    # recorded signals need an evaluation at the last state too
+    rows = steps + 1 if chosen else steps
     times = start.time + dt * jnp.arange(steps + 1, dtype=dt.dtype)
 
     def one(carry: tuple, at: tuple) -> tuple[tuple, tuple]:

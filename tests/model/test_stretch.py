@@ -69,3 +69,11 @@ def test_what_cannot_be_stretched_is_said():
         ist.stretch(SHORT, "rod_1", -1.0)
     with pytest.raises(BadOption, match="no length"):
         ist.stretch(ist.library.cube(), "cube", 2.0)
+
+
+def test_its_numbers_keep_64_bits_whatever_jax_is_set_to():
+    wide = ist.stretch(SHORT, "rod_2", 1.7)
+    with jax.enable_x64(False):
+        found = ist.stretch(SHORT, "rod_2", 1.7)
+    for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(wide), strict=True):
+        np.testing.assert_array_equal(x, y)
