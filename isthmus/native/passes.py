@@ -6,10 +6,21 @@ values applies again with what has been learned.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import no_type_check
 
-from isthmus.native.program import Block, Branch, Buffer, Loop, Program, operands, walk
+from isthmus.native.program import (
+    Block,
+    Branch,
+    Buffer,
+    Loop,
+    Product,
+    Program,
+    View,
+    operands,
+    walk,
+)
 
 Rewrite = Callable[["Rebuild", int], int | None]
 
@@ -36,6 +47,8 @@ def live(program: Program) -> set[int]:
                 makers.update((v, (record, k)) for k, v in enumerate(record.params))
         elif ops[item] == "store":
             stores.setdefault(args[item][0], []).append((block, item))
+        elif ops[item] == "product":
+            stores.setdefault(args[item][0].out.buffer, []).append((block, item))
     found: set[int] = set()
     stack: list[int] = []
 
@@ -55,8 +68,8 @@ def live(program: Program) -> set[int]:
             continue
         found.add(value)
         op = ops[value]
-        if op == "load":
-            for block, item in stores.get(args[value][0], ()):
+        for buffer in buffers_read(program, value):
+            for block, item in stores.get(buffer, ()):
                 stack.append(item)
                 need_block(block)
         if op == "result":
@@ -75,6 +88,14 @@ def live(program: Program) -> set[int]:
     return found
 
 
+def buffers_read(program: Program, value: int) -> tuple[Buffer, ...]:
+    """The buffers that a load or a product reads."""
+    op, args = program.ops[value], program.args[value]
+    if op == "load":
+        return (args[0],)
+    return (args[0].left.buffer, args[0].right.buffer) if op == "product" else ()
+
+
 def needed(record: Loop | Branch, k: int) -> list[int]:
     """What result `k` of a loop or branch is made from."""
     if isinstance(record, Branch):
@@ -86,8 +107,10 @@ def needed(record: Loop | Branch, k: int) -> list[int]:
 class Rebuild:
     """Writes the live part of a program anew; `rewrite` may replace a value by something else."""
 
-    def __init__(self, old: Program, rewrite: Rewrite | None = None) -> None:
+    def __init__(self, old: Program, rewrite: Rewrite | None = None, fused: bool = False) -> None:
         self.old, self.new = old, Program(old.strict)
+        self.fused = fused
+        """Terms of products become fused multiply-adds."""
         self.live = live(old)
         self.rewrite = rewrite
         self.names: dict[int, int] = {}
@@ -135,12 +158,22 @@ class Rebuild:
             elif op == "load":
                 buffer, index = args[item]
                 self.names[item] = new.load(self.buffer(buffer), self.value(index))
+            elif op == "product":
+                self.product(args[item][0])
             elif op == "if":
                 self.branch(args[item][0])
             elif op in ("for", "while"):
                 self.loop(op, args[item][0])
             else:
                 self.names[item] = new.op(op, *(self.value(a) for a in args[item]))
+
+    def view(self, old: View) -> View:
+        return View(self.buffer(old.buffer), self.value(old.start), old.strides)
+
+    def product(self, old: Product) -> None:
+        views = {name: self.view(getattr(old, name)) for name in ("out", "left", "right")}
+        fused = old.fused or self.fused
+        self.new.product(dataclasses.replace(old, fused=fused, **views))
 
     def branch(self, old: Branch) -> None:
         new = self.new
@@ -264,4 +297,4 @@ def contract(program: Program) -> Program:
             return new.place("fma", (a, b, new.op("neg", other)), "f")
         return new.place("fma", (new.op("neg", a), b, other), "f")
 
-    return Rebuild(program, rewrite).run()
+    return Rebuild(program, rewrite, fused=True).run()

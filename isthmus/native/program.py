@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, no_type_check
 
 from isthmus.native.fold import FOLD, KIND
@@ -74,6 +74,40 @@ class Branch:
     then_yields: list[int]
     else_yields: list[int]
     results: list[int] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    """Numbers in memory on a grid: entry (i, j, …) is number `start` + Σ stride·index of `buffer`.
+
+    `start` is a value of kind `i`, the same in all lanes; the buffer belongs to no group.
+    """
+
+    buffer: Buffer
+    start: int
+    strides: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Product:
+    """A statement: `out[b, i, j] = Σₖ left[b, i, k]·right[b, k, j]`, of floats, for all b, i, j.
+
+    Sums start from +0. `spread`: number r of eight sums takes the terms k = r, r + 8, r + 16, … in turn, and
+    the eight join as ((s₀+s₄)+(s₂+s₆)) + ((s₁+s₅)+(s₃+s₇)); the strides of k are 0 or 1. Else one sum takes all
+    terms in turn, and the stride of `right` along j is 0 or 1. `fused`: each term is a fused multiply-add.
+    `out` overlaps neither operand.
+    """
+
+    sizes: tuple[int, int, int, int]
+    """How many b, i, j, k; none is zero."""
+    out: View
+    """Strides of b, i, j."""
+    left: View
+    """Strides of b, i, k."""
+    right: View
+    """Strides of b, k, j."""
+    spread: bool
+    fused: bool = False
 
 
 @no_type_check
@@ -205,6 +239,11 @@ class Program:
         self.versions[buffer] += 1
         self.block.items.append(self._new("store", (buffer, index, value), "", self.block.depth))
 
+    def product(self, record: Product) -> None:
+        """Adds the statement `record`, in the order of the text."""
+        self.versions[record.out.buffer] += 1
+        self.block.items.append(self._new("product", (record,), "", self.block.depth))
+
     # control
 
     def enter(self, kind: str) -> Block:
@@ -264,9 +303,21 @@ def operands(program: Program, value: int) -> tuple[int, ...]:
         return args[1:]
     if op == "store":
         return args[1:]
+    if op == "product":
+        return tuple(view.start for view in (args[0].out, args[0].left, args[0].right))
     if op in ("const", "result", "param", "counter", "for", "while", "if"):
         return ()
     return args
+
+
+def product_text(record: Product, name: Callable[[int], str]) -> str:
+    """A product as one line: buffers, starts and strides, then the sizes."""
+    spot = lambda view: f"{view.buffer.name}[{name(view.start)}]"
+    count, rows, columns, depth = record.sizes
+    sides = f"sum(k<{depth}) {spot(record.left)}{record.left.strides} "
+    sides += f"{spot(record.right)}{record.right.strides}"
+    where = f"b<{count} i<{rows} j<{columns}"
+    return f"{spot(record.out)}{record.out.strides} = {sides}, {where}"
 
 
 def listing(program: Program) -> str:
@@ -283,6 +334,8 @@ def listing(program: Program) -> str:
                 lines.append(f"{pad}v{item} = {args[0].name}[{name(args[1])}]")
             elif op == "store":
                 lines.append(f"{pad}{args[0].name}[{name(args[1])}] = {name(args[2])}")
+            elif op == "product":
+                lines.append(pad + product_text(args[0], name))
             elif op in ("for", "while", "if"):
                 record = args[0]
                 outs = ", ".join(map(name, record.results))

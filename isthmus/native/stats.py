@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from isthmus.native.emit_ops import LIBM
 from isthmus.native.passes import live
@@ -59,6 +60,9 @@ def count(program: Program) -> tuple[int, int]:
                     inner, inner_flops = visit(child)
                     operations += inner
                     flops += inner_flops * times
+            elif op == "product":
+                operations += 1
+                flops += 2 * math.prod(program.args[item][0].sizes)
             elif op not in ("load", "store"):
                 operations += 1
                 flops += op in FLOAT
