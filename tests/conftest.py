@@ -47,12 +47,14 @@ settings.load_profile("isthmus")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep what XLA compiles beside pytest's own cache, for the next run on this machine."""
+    """Keep what is compiled beside pytest's own cache, for the next run on this machine; never in the user's."""
+    os.environ["ISTHMUS_CACHE"] = "off"
     if os.environ.get("ISTHMUS_TEST_CACHE", "1") != "0":
         folder = config.cache.mkdir("jax") if config.cache else None
         jax.config.update("jax_compilation_cache_dir", folder and str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+        os.environ["ISTHMUS_CACHE"] = str(config.cache.mkdir("isthmus")) if config.cache else "off"
 
 
 @contextlib.contextmanager

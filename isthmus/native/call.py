@@ -15,12 +15,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from isthmus.errors import BadShape
-from isthmus.native.lanes import lower
-from isthmus.native.llvm import Code, has_fma, widest
-from isthmus.native.passes import contract, prune
-from isthmus.native.stats import Stats, count
-from isthmus.native.trace import example_array, kind_of, trace_jaxpr, translate
+from isthmus.errors import BadOption, BadShape
+from isthmus.native.flat import Flat
+from isthmus.native.known import Known
+from isthmus.native.llvm import Code, module_text, widest
+from isthmus.native.plan import Plan, plan_of
+from isthmus.native.program import Program
+from isthmus.native.stats import Stats
+from isthmus.native.trace import kind_of
 from isthmus.native.wrappers import CODES, SIZES
 
 _LOCK = threading.Lock()
@@ -85,77 +87,33 @@ class Station:
         self.out = [slot.window(self.outputs) for slot in outs]
 
 
-def is_array(leaf: Any) -> bool:
-    """A leaf that can be traced; others (names, functions) are part of the program."""
-    return isinstance(leaf, (np.ndarray, np.generic, jax.Array, float, int, bool))
-
-
-class Flat:
-    """A function of pytrees as a function of a list of arrays; the rest is held fixed."""
-
-    def __init__(self, fn: Callable, examples: tuple, static: frozenset[int]) -> None:
-        leaves, self.tree = jax.tree.flatten(examples)
-        sizes = [len(jax.tree.leaves(x)) for x in examples]
-        fixed = [k in static for k, n in enumerate(sizes) for _ in range(n)]
-        whole = (int, bool, np.integer, np.bool_)
-        self.held = {
-            k: leaf
-            for k, (leaf, still) in enumerate(zip(leaves, fixed, strict=True))
-            if not is_array(leaf) or (still and isinstance(leaf, whole))
-        }
-        self.traced = [k for k in range(len(leaves)) if k not in self.held]
-        self.examples = [example_array(leaves[k]) for k in self.traced]
-        self.baked = [fixed[k] for k in self.traced]
-        self.fn = fn
-        given = tuple(x for k, x in enumerate(examples) if k not in static)
-        call_leaves, self.call_tree = jax.tree.flatten(given)
-        moving = [leaf for leaf, still in zip(leaves, fixed, strict=True) if not still]
-        self.call_traced = [k for k, leaf in enumerate(moving) if is_array(leaf)]
-        self.plain_call = len(self.call_traced) == len(call_leaves)
-
-    def __call__(self, *arrays: Any) -> Any:
-        """`fn` on the traced leaves."""
-        leaves = dict(self.held) | dict(zip(self.traced, arrays, strict=True))
-        return self.fn(*jax.tree.unflatten(self.tree, [leaves[k] for k in range(len(leaves))]))
-
-    def moving(self, *arrays: Any) -> list[Any]:
-        """The flat results of `fn` on the leaves that a caller gives; baked ones are constants."""
-        rest = iter(arrays)
-        full = [x if b else next(rest) for x, b in zip(self.examples, self.baked, strict=True)]
-        return jax.tree.leaves(self(*full))
-
-    def leaves(self, args: tuple) -> list[Any]:
-        """The traced leaves of a call, checked against the structure of the examples."""
-        leaves, tree = jax.tree.flatten(args)
-        if tree != self.call_tree:
-            raise BadShape(
-                f"the arguments have the structure {tree}, but the function was compiled for {self.call_tree}."
-            )
-        return leaves if self.plain_call else [leaves[k] for k in self.call_traced]
-
-
 class Native:
     """A JAX function as machine code. `f(*args)`: one world; `f.map(*batched)`: many."""
 
     def __init__(
-        self, fn: Callable, examples: tuple, *, static: frozenset[int], strict: bool = False
+        self,
+        fn: Callable,
+        examples: tuple,
+        *,
+        static: frozenset[int] = frozenset(),
+        strict: bool = False,
+        known: Known | None = None,
     ) -> None:
         began = time.perf_counter()
         self.flat = flat = Flat(fn, examples, static)
-        closed, out = trace_jaxpr(flat, flat.examples)
-        self.out_tree = jax.tree.structure(out)
-        program, self._before = translate(closed, flat.examples, flat.baked, strict)
-        program = prune(program)
-        self._count = count(program)
-        self.program = lower(contract(program) if has_fma() else program)
+        self._strict, self._known = strict, known
+        self._lock = threading.RLock()
+        self._plan: Plan | None = None
+        found = None if known is None else known.read()
+        self.facts = self.plan.facts if found is None else found
+        self.out_tree = self.plan.out_tree if known is None or found is None else known.result
         self._trace_seconds = time.perf_counter() - began
         given = [x for x, b in zip(flat.examples, flat.baked, strict=True) if not b]
         self.inputs = slots("in", [(str(k), x.shape, x.dtype) for k, x in enumerate(given)])
-        avals = [v.aval for v in closed.jaxpr.outvars]
-        self.outputs = slots("out", [(str(k), a.shape, a.dtype) for k, a in enumerate(avals)])
+        results = [(str(k), *about) for k, about in enumerate(self.facts.outputs)]
+        self.outputs = slots("out", results)
         self.lanes = widest()
         self._codes: dict[int, Code] = {}
-        self._lock = threading.RLock()
         self._local = threading.local()
         self._scratch: list[np.ndarray] = []
         self._narrow = [
@@ -164,12 +122,38 @@ class Native:
             if slot.dtype not in (np.float64, np.int64)
         ]
 
+    @property
+    def plan(self) -> Plan:
+        """The traced function; a known one is traced when somebody asks."""
+        with self._lock:
+            if self._plan is None:
+                flat = self.flat
+                self._plan = plan_of(flat, flat.examples, flat.baked, self._strict)
+            return self._plan
+
+    @property
+    def program(self) -> Program:
+        """The scalar program that the machine code does."""
+        return self.plan.program
+
     def code(self, lanes: int) -> Code:
-        """Machine code for so many worlds side by side; made when first wanted."""
+        """Machine code for so many worlds side by side; made or found on disk when first wanted."""
         with self._lock:
             if lanes not in self._codes:
-                self._codes[lanes] = Code(self.program, lanes)
+                self._codes[lanes] = self._load(lanes) or self._make(lanes)
             return self._codes[lanes]
+
+    def _load(self, lanes: int) -> Code | None:
+        """Code that a known function left on disk."""
+        entry = self.facts.codes.get(lanes) if self._known else None
+        return None if entry is None else Code.stored(entry, lanes)
+
+    def _make(self, lanes: int) -> Code:
+        code = Code.of(self.program, lanes)
+        if self._known and self.plan.out_tree == self._known.result:
+            self.facts.codes[lanes] = code.entry
+            self._known.write(self.facts)
+        return code
 
     # one world
 
@@ -270,7 +254,7 @@ class Native:
         code = self.code(lanes)
         blocks = -(-worlds // lanes)
         if threads is None:
-            paying = self._count[1] * worlds // WORTH_A_THREAD
+            paying = self.facts.flops * worlds // WORTH_A_THREAD
             threads = max(1, min(os.cpu_count() or 1, paying))
         threads = max(1, min(threads, blocks))
         ins, outs = describe(arrays, self.inputs, shared), describe(results, self.outputs)
@@ -307,15 +291,21 @@ class Native:
 
         return as_jax(self)
 
+    def source(self, language: str = "llvm", *, lanes: int = 1) -> str:
+        """What is compiled, as text: LLVM's assembly for so many `lanes`, before LLVM's own optimisation."""
+        if language != "llvm":
+            raise BadOption(f"there is no source in {language!r}; there is 'llvm'.")
+        return module_text(self.program, lanes)[0]
+
     @property
     def stats(self) -> Stats:
         """What was pruned, what is left, what it took."""
         made = list(self._codes.values())
         layout = made[0].layout if made else self.code(1).layout
         return Stats(
-            operations_before=self._before,
-            operations=self._count[0],
-            flops=self._count[1],
+            operations_before=self.facts.before,
+            operations=self.facts.operations,
+            flops=self.facts.flops,
             bytes=8 * layout.work,
             lanes=self.lanes,
             trace_seconds=self._trace_seconds,

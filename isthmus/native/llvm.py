@@ -13,8 +13,10 @@ import hashlib
 import threading
 import time
 
+import llvmlite
 import llvmlite.binding as llvm
 
+from isthmus.native import store
 from isthmus.native.emit import Emitter, number
 from isthmus.native.program import Buffer, Program
 from isthmus.native.wrappers import wrappers
@@ -130,33 +132,79 @@ def module_text(program: Program, lanes: int) -> tuple[str, Layout]:
     return "\n".join(parts) + "\n", layout
 
 
+@functools.cache
+def toolchain() -> tuple[str, ...]:
+    """All that decides which machine code a text becomes, beside the text."""
+    name, features = processor()
+    versions = llvmlite.__version__, *map(str, llvm.llvm_version_info)
+    return llvm.get_default_triple(), name, ",".join(sorted(features)), *versions
+
+
+def entry_of(text: str, lanes: int) -> str:
+    """The name of the machine code of `text` in the store: equal names are equal code."""
+    parts = ("object", str(lanes), *toolchain(), text)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def object_of(text: str, lanes: int) -> bytes:
+    """LLVM's work: `text` as an object file in memory."""
+    with _LOCK:
+        machine = target_machine()
+        module = llvm.parse_assembly(text)
+        module.triple = llvm.get_default_triple()
+        module.data_layout = str(machine.target_data)
+        optimise(module, machine, lanes == 1 and text.count("\n") < THOROUGH)
+        return machine.emit_object(module)
+
+
 class Code:
     """Loaded machine code for one program and number of lanes."""
 
-    def __init__(self, program: Program, lanes: int) -> None:
-        began = time.perf_counter()
-        self.lanes = lanes
-        text, self.layout = module_text(program, lanes)
-        self.digest = hashlib.sha256(text.encode()).hexdigest()
+    def __init__(self, image: bytes, layout: Layout, lanes: int, digest: str, entry: str) -> None:
+        self.layout, self.lanes, self.digest, self.entry = layout, lanes, digest, entry
+        library = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
+        for name in ENTRIES:
+            library = library.export_symbol(name)
         with _LOCK:
-            machine = target_machine()
-            module = llvm.parse_assembly(text)
-            module.triple = llvm.get_default_triple()
-            module.data_layout = str(machine.target_data)
-            optimise(module, machine, lanes == 1 and text.count("\n") < THOROUGH)
-            library = llvm.JITLibraryBuilder().add_ir(module).add_current_process()
-            for name in ENTRIES:
-                library = library.export_symbol(name)
             # JITLink puts code and constants side by side, where 32-bit offsets reach
-            self.engine = llvm.create_lljit_compiler(machine, use_jit_link=True)
+            self.engine = llvm.create_lljit_compiler(target_machine(), use_jit_link=True)
             self.tracker = library.link(self.engine, "native")
         address = self.tracker.__getitem__
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         self.single = ctypes.CFUNCTYPE(None, pointer, pointer, pointer)(address("single"))
         self.map = ctypes.CFUNCTYPE(None, integer, integer, *[pointer] * 7)(address("map"))
         self.handler = address("handler")
-        self.text = text
-        self.seconds = time.perf_counter() - began
+        self.seconds = 0.0
+
+    @classmethod
+    def of(cls, program: Program, lanes: int) -> Code:
+        """The code of `program`: found on disk, or compiled and put there."""
+        began = time.perf_counter()
+        text, layout = module_text(program, lanes)
+        entry = entry_of(text, lanes)
+        code = cls.stored(entry, lanes)
+        if code is None:
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            image = object_of(text, lanes)
+            store.write(entry, {"layout": dataclasses.asdict(layout), "digest": digest}, image)
+            code = cls(image, layout, lanes, digest, entry)
+        code.seconds = time.perf_counter() - began
+        return code
+
+    @classmethod
+    def stored(cls, entry: str, lanes: int) -> Code | None:
+        """The code of that name on disk, loaded; None where there is none that can be used."""
+        began = time.perf_counter()
+        found = store.read(entry)
+        if found is None:
+            return None
+        header, image = found
+        try:
+            code = cls(image, Layout(**header["layout"]), lanes, header["digest"], entry)
+        except (RuntimeError, KeyError, TypeError):  # of another version, or refused by the linker
+            return None
+        code.seconds = time.perf_counter() - began
+        return code
 
     @property
     def work_bytes(self) -> int:

@@ -33,7 +33,7 @@ class Stats:
     """Worlds that run side by side in `map`."""
     trace_seconds: float
     compile_seconds: float
-    """LLVM's time so far; lanes are compiled at the first `map`."""
+    """LLVM's time so far, or what loading from disk took; lanes are compiled at the first `map`."""
     engine: str = "native"
 
     def __str__(self) -> str:

@@ -1,7 +1,8 @@
 """Which engine runs a step or a rollout: native code on concrete arrays, plain JAX on traced ones.
 
 Native code is compiled once for each structure (model topology, shapes, options) and kept; all numbers
-are its arguments, so that a changed mass compiles nothing anew.
+are its arguments, so that a changed mass compiles nothing anew. It is kept on disk too, under a name that
+does not need tracing, so that the next process starts at once.
 """
 
 from __future__ import annotations
@@ -34,8 +35,13 @@ def wants_native(engine: Engine, *arguments: Any) -> bool:
     return engine != "xla" and not is_traced(arguments)
 
 
-def compiled(fn: Callable, arguments: tuple, settings: Hashable, engine: Engine) -> Any:
-    """`fn` as native code for `arguments`, made or found; None where it cannot be, and None was asked for."""
+def compiled(
+    fn: Callable, arguments: tuple, settings: Hashable, engine: Engine, result: Any
+) -> Any:
+    """`fn` as native code for `arguments`, made or found; None where it cannot be, and None was asked for.
+
+    `settings` and the structure of `arguments` decide what `fn` does; `result` has the structure of its result.
+    """
     leaves, tree = jax.tree.flatten(arguments)
     shapes = tuple((np.shape(x), np.asarray(x).dtype.kind) for x in leaves)
     key = (settings, tree, shapes)
@@ -45,10 +51,14 @@ def compiled(fn: Callable, arguments: tuple, settings: Hashable, engine: Engine)
             found = _CACHE[key]
             if found is not None or engine is None:
                 return found
-    from isthmus import native  # loads LLVM, which only those who get here need
+    # loads LLVM, which only those who get here need
+    from isthmus.native.call import Native
+    from isthmus.native.known import Known, digest
 
     try:
-        made = native.compile(fn, *arguments)
+        name = digest(settings, arguments)
+        known = None if name is None else Known(name, jax.tree.structure(result))
+        made = Native(fn, arguments, known=known)
     except NotTranslatable as unknown:
         if engine == "native":
             raise

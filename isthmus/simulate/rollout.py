@@ -59,7 +59,7 @@ def step(
     warn_if_stiff(model, state, dt, scheme)
     if wants_native(engine, model, state, given, dt):
         fn = lambda m, s, c, h: _one_step(m, s, c, h, scheme)
-        run_native = compiled(fn, (model, state, given, dt), ("step", scheme), engine)
+        run_native = compiled(fn, (model, state, given, dt), ("step", scheme), engine, state)
         if run_native is not None:
             return run_native(model, state, given, dt)
     return _step(model, state, given, dt, scheme)
@@ -117,8 +117,14 @@ def native_rollout(given: tuple, settings: tuple, engine: Engine) -> tuple | Non
     else:
         fn = lambda m, s, c, h: run(m, s, c, h, *settings)
         arguments, key = (model, state, controls, dt), ("rollout", settings)
-    found = compiled(fn, arguments, key, engine)
+    found = compiled(fn, arguments, key, engine, _outline(model, settings[1]))
     return None if found is None else (found, arguments)
+
+
+def _outline(model: Model, chosen: tuple[Selection, ...]) -> Motion:
+    """A motion of the structure that `run` gives."""
+    signals: dict[str, AnyArray] = {selection.text: np.zeros(1) for selection in chosen}
+    return Motion(np.zeros(1), np.zeros((1, model.nq)), np.zeros((1, model.dof)), signals)
 
 
 # one world ---------------------------------------------------------------------------------------------

@@ -1,0 +1,47 @@
+"""From a function of flat arrays to the scalar program that LLVM gets, pass by pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from isthmus.native.known import Facts
+from isthmus.native.lanes import lower
+from isthmus.native.llvm import has_fma
+from isthmus.native.passes import contract, prune
+from isthmus.native.program import Program
+from isthmus.native.stats import count
+from isthmus.native.trace import trace_jaxpr, translate
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The program of a function, and what was found out on the way."""
+
+    pruned: Program
+    """Nothing idle is left; functions and products stand as they were written."""
+    program: Program
+    """For LLVM: products fused with sums, sines and exponentials written out."""
+    out_tree: Any
+    facts: Facts
+    seconds: float
+
+
+def plan_of(
+    fn: Callable, examples: Sequence[np.ndarray], baked: Sequence[bool], strict: bool
+) -> Plan:
+    """Traces `fn`, translates it, prunes it, fuses products with sums, writes out sines and exponentials."""
+    began = time.perf_counter()
+    closed, out = trace_jaxpr(fn, examples)
+    program, before = translate(closed, examples, baked, strict)
+    pruned = prune(program)
+    operations, flops = count(pruned)
+    program = lower(contract(pruned) if has_fma() else pruned)
+    outputs = [(tuple(v.aval.shape), str(v.aval.dtype)) for v in closed.jaxpr.outvars]
+    facts = Facts(outputs, before, operations, flops)
+    return Plan(pruned, program, jax.tree.structure(out), facts, time.perf_counter() - began)
