@@ -1,7 +1,8 @@
 """Any traced JAX function as machine code; knows no physics."""
 
+from isthmus.native.c import CCode, to_c
 from isthmus.native.call import Native
 from isthmus.native.compile import compile
 from isthmus.native.stats import Stats
 
-__all__ = ["Native", "Stats", "compile"]
+__all__ = ["CCode", "Native", "Stats", "compile", "to_c"]

@@ -46,6 +46,14 @@ class Xla:
         return Stats(0, 0, 0, 0, 1, 0.0, 0.0, engine="xla")
 
 
+def positions_of(static: int | Sequence[int], count: int) -> frozenset[int]:
+    """`static` as a set, each a position among `count` arguments."""
+    positions = frozenset([static] if isinstance(static, int) else static)
+    if wrong := sorted(k for k in positions if not 0 <= k < count):
+        raise BadOption(f"static names the arguments {wrong}, but there are {count}.")
+    return positions
+
+
 def compile(
     fn: Callable,
     *examples: Any,
@@ -59,9 +67,7 @@ def compile(
     them out. `fallback="xla"`: where an operation cannot be translated, warn and run under XLA.
     `strict`: treat zeros that are there by structure as numbers like others, so that 0·NaN is NaN.
     """
-    positions = frozenset([static] if isinstance(static, int) else static)
-    if wrong := sorted(k for k in positions if not 0 <= k < len(examples)):
-        raise BadOption(f"static names the arguments {wrong}, but there are {len(examples)}.")
+    positions = positions_of(static, len(examples))
     if fallback not in (None, "xla"):
         raise BadOption(f"fallback is {fallback!r}; it can be None or 'xla'.")
     try:

@@ -33,7 +33,7 @@ class Flat:
         self.traced = [k for k in range(len(leaves)) if k not in self.held]
         self.examples = [example_array(leaves[k]) for k in self.traced]
         self.baked = [fixed[k] for k in self.traced]
-        self.fn = fn
+        self.fn, self.static = fn, static
         given = tuple(x for k, x in enumerate(examples) if k not in static)
         call_leaves, self.call_tree = jax.tree.flatten(given)
         moving = [leaf for leaf, still in zip(leaves, fixed, strict=True) if not still]
@@ -44,6 +44,11 @@ class Flat:
         """`fn` on the traced leaves."""
         leaves = dict(self.held) | dict(zip(self.traced, arrays, strict=True))
         return self.fn(*jax.tree.unflatten(self.tree, [leaves[k] for k in range(len(leaves))]))
+
+    def given(self) -> tuple:
+        """The examples, as arrays in their structures."""
+        leaves = dict(self.held) | dict(zip(self.traced, self.examples, strict=True))
+        return jax.tree.unflatten(self.tree, [leaves[k] for k in range(len(leaves))])
 
     def moving(self, *arrays: Any) -> list[Any]:
         """The flat results of `fn` on the leaves that a caller gives; baked ones are constants."""

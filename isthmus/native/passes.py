@@ -104,6 +104,21 @@ def needed(record: Loop | Branch, k: int) -> list[int]:
 
 
 @no_type_check
+def touched_buffers(program: Program) -> set[Buffer]:
+    """The arrays that live code reads or writes."""
+    alive = live(program)
+    found: set[Buffer] = set()
+    for _, item in walk(program):
+        if item in alive:
+            found.update(buffers_read(program, item))
+            if program.ops[item] == "store":
+                found.add(program.args[item][0])
+            elif program.ops[item] == "product":
+                found.add(program.args[item][0].out.buffer)
+    return found
+
+
+@no_type_check
 class Rebuild:
     """Writes the live part of a program anew; `rewrite` may replace a value by something else."""
 
