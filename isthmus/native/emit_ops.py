@@ -12,7 +12,7 @@ LIBM = frozenset(
     "tan asin acos sinh cosh asinh acosh atanh log1p log2 exp2 cbrt pow fmod nextafter erf erfc lgamma".split()
 )
 """Operations that libm computes, lane by lane."""
-HUGE = {"sin_huge": "sin", "cos_huge": "cos"}
+HUGE = {"sin_huge": "sin", "cos_huge": "cos", "tan_huge": "tan"}
 """Functions whose plain form is wrong for huge arguments."""
 
 
