@@ -292,10 +292,14 @@ class Native:
         return as_jax(self)
 
     def source(self, language: str = "llvm", *, lanes: int = 1) -> str:
-        """What is compiled, as text: LLVM's assembly for so many `lanes`, before LLVM's own optimisation."""
-        if language != "llvm":
-            raise BadOption(f"there is no source in {language!r}; there is 'llvm'.")
-        return module_text(self.program, lanes)[0]
+        """This function as text: what LLVM gets for so many `lanes`, or plain C for one world."""
+        if language == "llvm":
+            return module_text(self.program, lanes)[0]
+        if language != "c":
+            raise BadOption(f"there is no source in {language!r}; there are 'llvm' and 'c'.")
+        from isthmus.native.c import source_c
+
+        return str(source_c(self, tested=False))
 
     @property
     def stats(self) -> Stats:
@@ -312,8 +316,19 @@ class Native:
             compile_seconds=sum(code.seconds for code in self._codes.values()),
         )
 
+    @property
+    def name(self) -> str:
+        """What the function is called."""
+        return getattr(self.flat.fn, "__name__", "function")
+
     def __repr__(self) -> str:
-        return f"<{getattr(self.flat.fn, '__name__', 'function')} as {self.stats}>"
+        return f"<{self.name} as {self.stats}>"
+
+    def __str__(self) -> str:
+        """Operations by kind, and the lines of code that they come from."""
+        from isthmus.native.view import report
+
+        return report(self.name, self.stats, self.plan.pruned)
 
 
 @dataclasses.dataclass

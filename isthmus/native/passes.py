@@ -124,6 +124,7 @@ class Rebuild:
 
     def __init__(self, old: Program, rewrite: Rewrite | None = None, fused: bool = False) -> None:
         self.old, self.new = old, Program(old.strict)
+        self.new.places = old.places
         self.fused = fused
         """Terms of products become fused multiply-adds."""
         self.live = live(old)
@@ -162,6 +163,7 @@ class Rebuild:
             if item not in self.live:
                 continue
             op = ops[item]
+            new.origin = self.old.origins[item]
             if self.rewrite is not None:
                 found = self.rewrite(self, item)
                 if found is not None:

@@ -15,6 +15,7 @@ from typing import TypeAlias, no_type_check
 
 from isthmus.native.fold import FOLD, KIND
 from isthmus.native.identities import IDENTITIES
+from isthmus.native.origins import Origins
 
 Plain: TypeAlias = float | int | bool
 """What a constant can be."""
@@ -121,6 +122,9 @@ class Program:
         self.args: list[tuple] = []
         self.kinds: list[str] = []
         self.depths: list[int] = []
+        self.origins: list[int] = []
+        """The line of code behind each value, as a number of `places`."""
+        self.places, self.origin = Origins(), 0
         self.root = self.block = Block("root")
         self.buffers: list[Buffer] = []
         self.versions: dict[Buffer, int] = {}
@@ -135,6 +139,7 @@ class Program:
         self.args.append(args)
         self.kinds.append(kind)
         self.depths.append(depth)
+        self.origins.append(self.origin)
         return len(self.ops) - 1
 
     def const(self, value: Plain, kind: str = "f") -> int:

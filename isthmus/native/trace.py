@@ -138,7 +138,9 @@ class Trace:
         def read(var: Any) -> Array:
             return self.literal(var.val) if isinstance(var, jex_core.Literal) else env[var]
 
+        outer = self.p.origin
         for eqn in jaxpr.eqns:
+            self.p.origin = self.p.places.number(eqn, outer)
             name = eqn.primitive.name
             ins = [read(v) for v in eqn.invars]
             try:
@@ -150,6 +152,7 @@ class Trace:
                     raise
                 raise NotTranslatable(unknown.primitive, source_line(eqn)) from None
             env.update(zip(eqn.outvars, outs, strict=True))
+        self.p.origin = outer
         return [read(v) for v in jaxpr.outvars]
 
     def apply(self, name: str, eqn: Any, ins: list[Array]) -> list[Array]:
