@@ -10,6 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from isthmus import library as library
+    from isthmus.augment.guarantees import Conservative as Conservative
+    from isthmus.augment.guarantees import Dissipative as Dissipative
+    from isthmus.augment.guarantees import Internal as Internal
+    from isthmus.augment.guarantees import Lagrangian as Lagrangian
+    from isthmus.augment.networks import GRU as GRU
+    from isthmus.augment.networks import MLP as MLP
+    from isthmus.augment.networks import Constant as Constant
+    from isthmus.augment.networks import Filter as Filter
+    from isthmus.augment.networks import Linear as Linear
+    from isthmus.augment.networks import Spline as Spline
+    from isthmus.blueprint.blueprint import Blueprint as Blueprint
+    from isthmus.blueprint.blueprint import detach as detach
+    from isthmus.blueprint.wire import Wire as Wire
     from isthmus.errors import IsthmusError as IsthmusError
     from isthmus.model.builder import Builder as Builder
     from isthmus.model.compile import compile_model as compile_model
@@ -27,14 +40,27 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Blueprint": "isthmus.blueprint.blueprint",
     "Builder": "isthmus.model.builder",
+    "Conservative": "isthmus.augment.guarantees",
+    "Constant": "isthmus.augment.networks",
     "Control": "isthmus.model.state",
+    "Dissipative": "isthmus.augment.guarantees",
+    "Filter": "isthmus.augment.networks",
+    "GRU": "isthmus.augment.networks",
+    "Internal": "isthmus.augment.guarantees",
     "IsthmusError": "isthmus.errors",
+    "Lagrangian": "isthmus.augment.guarantees",
+    "Linear": "isthmus.augment.networks",
+    "MLP": "isthmus.augment.networks",
     "Model": "isthmus.model.model",
     "Motion": "isthmus.simulate.motion",
+    "Spline": "isthmus.augment.networks",
     "State": "isthmus.model.state",
+    "Wire": "isthmus.blueprint.wire",
     "check_gradients": "isthmus.verify.gradients",
     "compile_model": "isthmus.model.compile",
+    "detach": "isthmus.blueprint.blueprint",
     "library": "isthmus",
     "load": "isthmus.model.load",
     "rollout": "isthmus.simulate.rollout",

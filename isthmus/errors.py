@@ -69,6 +69,12 @@ class UnknownSignal(UnknownName):
     code = "IST301"
 
 
+class BadWiring(IsthmusError, ValueError):
+    """A wire or blueprint that cannot be attached to this model; says which and why."""
+
+    code = "IST302"
+
+
 class BadShape(IsthmusError, ValueError):
     """An array whose shape does not fit the model."""
 

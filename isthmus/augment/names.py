@@ -43,6 +43,10 @@ QUANTITIES = (
 )  # fmt: skip
 
 
+PREVIOUS = "previous/"
+"""Before the name of a signal: its value in the last step."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Selection:
     """Some rows of a signal, as a user named them."""
@@ -62,9 +66,16 @@ class Selection:
 def signals_of(model: Model, extra: tuple[str, ...] = ()) -> list[SignalSpec]:
     """All signals of this model in the order in which a step publishes them."""
     given = [SignalSpec(f"extra/{name}", None, (), "?", "channel of the log") for name in extra]
+    given += [_previous(name) for name in sorted({n for w in model.networks for n in w.previous})]
     leaves = [spec for _, spec in leaf_fields() if count_rows(model, spec) != 0]
     step = [spec for spec in QUANTITIES if _published(model, spec)]
     return [*STATE, *given, *leaves, *step]
+
+
+def _previous(name: str) -> SignalSpec:
+    """The last step's value of a signal, as a signal of this step."""
+    spec = {s.name: s for s in (*STATE, *(s for _, s in leaf_fields()), *QUANTITIES)}[name]
+    return dataclasses.replace(spec, name=PREVIOUS + name, meaning=f"{spec.meaning}, one step ago")
 
 
 def count_rows(model: Model, spec: SignalSpec) -> int | None:
@@ -83,7 +94,9 @@ def select(model: Model, text: str, extra: tuple[str, ...] = ()) -> Selection:
     known = {spec.name: spec for spec in signals_of(model, extra)}
     if text in known:
         return Selection(text, text, None, False)
-    name, pattern = address.parse(text)
+    before = PREVIOUS if text.startswith(PREVIOUS) else ""
+    name, pattern = address.parse(text.removeprefix(before))
+    name = before + name
     if name not in known or pattern is None:
         raise UnknownSignal(f"no signal is called {text!r}.{did_you_mean(name, known)}")
     rows = address.rows_of(text, pattern, model.rows(known[name].rows))
@@ -99,4 +112,5 @@ def _published(model: Model, spec: SignalSpec) -> bool:
         "link/articulated_inertia",
         "link/acceleration",
     )
-    return not (model.mimics and inside_aba)
+    shared = any(wired.plan.law == "lagrangian" and wired.plan.coupled for wired in model.networks)
+    return not ((model.mimics or shared) and inside_aba)

@@ -1,8 +1,8 @@
 """`Signals`: the one door through which every quantity of a step passes.
 
 Physics code calls `x = signal("joint/torque", x)`, or `signal("link/bias_force", x, row=i)` inside a pass over the
-tree. The door publishes the value under its name and returns it. A `Signals` lives for one evaluation, while
-tracing; what nobody reads leaves no operation behind.
+tree. The door publishes the value under its name and returns it, corrected where a wire of the model says so. A
+`Signals` lives for one evaluation, while tracing; what nobody reads leaves no operation behind.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.augment.laws import LAWS, Effect
+from isthmus.augment.wired import Wired
 from isthmus.errors import UnknownSignal, did_you_mean
 from isthmus.types import AnyArray
 
@@ -25,22 +27,53 @@ class NoSignals:
     def __call__(self, name: str, value: T, row: Row = None) -> T:
         return value
 
+    def slope(self, name: str) -> AnyArray | None:
+        """Damping that wires put on the signal, for an implicit step; None: none."""
+        return None
+
+    def added_inertia(self) -> AnyArray | None:
+        """Inertia that wires add in joint space, (dof, dof) [kg·m²]; None: none."""
+        return None
+
 
 NO_SIGNALS = NoSignals()
 
 
 class Signals(NoSignals):
-    """Keeps what has been published, in the order of the step."""
+    """Keeps what has been published, in the order of the step; corrects it by the wires of `model`."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: Any = None, memory: Any = None, dt: Any = None) -> None:
         self.published: dict[str, Any] = {}
+        self.model, self.dt = model, dt
+        self._wires: tuple[Wired, ...] = () if model is None else model.networks
+        self._memory = memory or {}
+        self._after: dict[str, Any] = {}
+        self._effects: dict[str, Effect] = {}
+        for name, value in self._memory.get("previous", {}).items():
+            self.published[f"previous/{name}"] = value
 
     def __call__(self, name: str, value: T, row: Row = None) -> T:
+        for wired in self._wires:
+            if name in wired.plan.targets:
+                self.published[name] = value if row is None else self.published.get(name, [])
+                value = self._corrected(wired, name, value, row)
         if row is None:
             self.published[name] = value
         else:
             self.published.setdefault(name, []).append((row, value))
         return value
+
+    def _corrected(self, wired: Wired, name: str, value: Any, row: Row) -> Any:
+        found = self._effects.get(wired.name)
+        if found is None:
+            memory = self._memory.get("networks", {}).get(wired.name)
+            y, after = wired.answer(_Reads(self, wired), memory, self.dt)
+            found = self._effects[wired.name] = LAWS[wired.plan.law](wired, self, y)
+            if after is not None:
+                self._after[wired.name] = after
+        if name == wired.plan.target:
+            return wired.corrected(value, found.of[name], row)
+        return value + found.of[name]
 
     def __getitem__(self, name: str) -> AnyArray:
         """The value published as `name`, rows stacked in their order."""
@@ -52,3 +85,44 @@ class Signals(NoSignals):
             parts = [part[None] if isinstance(row, int) else part for row, part in value]
             return jnp.concatenate(parts)[np.argsort(rows)]
         return jnp.asarray(value)
+
+    def slope(self, name: str) -> AnyArray | None:
+        found = [effect.slopes[name] for effect in self._effects.values() if name in effect.slopes]
+        return sum(found[1:], start=found[0]) if found else None
+
+    def added_inertia(self) -> AnyArray | None:
+        found = [e.inertia for e in self._effects.values() if e.inertia is not None]
+        return sum(found[1:], start=found[0]) if found else None
+
+    def remembered(self, memory: Any) -> Any:
+        """The memory that the next step starts from."""
+        if not memory or not self._wires:
+            return memory
+        after = dict(memory)
+        if "previous" in memory:
+            after["previous"] = {name: self[name] for name in memory["previous"]}
+        if "networks" in memory:
+            after["networks"] = {**memory["networks"], **self._after}
+        return after
+
+
+class _Reads:
+    """What a wire reads; says so in its own words where a channel is missing."""
+
+    def __init__(self, signals: Signals, wired: Wired) -> None:
+        self.signals, self.wired = signals, wired
+
+    def __getitem__(self, name: str) -> AnyArray:
+        if name in self.signals.published:
+            return self.signals[name]
+        who = f"the wire to {self.wired.plan.target!r} reads {name!r}"
+        if name.startswith("extra/"):
+            channel = name.removeprefix("extra/")
+            raise UnknownSignal(
+                f"{who}, which the controls do not bring: give Control(extra={{{channel!r}: ...}})."
+            )
+        if name.startswith("previous/"):
+            raise UnknownSignal(
+                f"{who}, which the state does not remember: start from State.neutral(model) of the hybrid model."
+            )
+        raise UnknownSignal(f"{who}, which this step does not publish.")

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from isthmus.augment.signals import NO_SIGNALS, NoSignals
 from isthmus.dynamics.crba import mass_matrix
 from isthmus.dynamics.exact import exact
+from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
 from isthmus.dynamics.rnea import bias_forces, bias_torque, upwards
 from isthmus.model.levels import joints_in_order, levels_of
@@ -34,19 +35,24 @@ def forward_dynamics(
     force: Float[AnyArray, "links 6"] | None = None,
     prescribed: Float[AnyArray, " pv"] | None = None,
     implicit: Joints | None = None,
+    drag: Float[AnyArray, "links 6"] | None = None,
+    added: Float[AnyArray, "dof dof"] | None = None,
     kinematics: Kinematics | None = None,
 ) -> Joints:
     """Joint accelerations [rad/s², m/s²] under the torques `tau` [N·m, N]; passive torques are not added.
 
     `force` acts on the links, in their own frames (moment, then force); `prescribed` are the accelerations of
-    prescribed joints (None: zero); `implicit` is added to the armature (an implicit integrator's damping).
+    prescribed joints (None: zero); `implicit` is added to the armature (an implicit integrator's damping), `drag`
+    resists the links' accelerations as it resists their motion, `added` is inertia in joint space.
     """
-    if model.mimics:
-        return _by_mass_matrix(model, q, v, tau, force, prescribed, implicit)
     k = forward_kinematics(model, q, v, signal) if kinematics is None else kinematics
+    if model.mimics or added is not None:
+        return _by_mass_matrix(model, q, v, tau, force, prescribed, implicit, drag, added, k)
     I = link_inertias(model)
     c = signal("link/bias_acceleration", k.bias)
     p = signal("link/bias_force", bias_forces(I, k.velocity, force))
+    if drag is not None:
+        I, p = _resisting(model, k, I, p, drag)
     if model.prescribed:
         c = c + _given_accelerations(model, k, prescribed)
     rotor = model.joint_armature if implicit is None else model.joint_armature + implicit
@@ -82,6 +88,15 @@ def forward_dynamics(
     return joints_in_order(levels, qdd, given, rows)
 
 
+def _resisting(
+    model: Model, k: Kinematics, I: AnyArray, p: AnyArray, drag: AnyArray
+) -> tuple[AnyArray, AnyArray]:
+    """Inertias and bias forces of links that drag resists at the end of the step; gravity is no motion."""
+    rising = mtv(k.rotation, jnp.broadcast_to(-jnp.asarray(model.gravity), k.position.shape))
+    still = jnp.concatenate([jnp.zeros_like(rising), rising], axis=1)
+    return I + drag[:, :, None] * np.eye(6)[None], p - drag * still
+
+
 def _given_accelerations(model: Model, k: Kinematics, prescribed: AnyArray | None) -> AnyArray:
     """What prescribed joints add to the acceleration of their links."""
     if prescribed is None:
@@ -102,10 +117,17 @@ def _by_mass_matrix(
     force: AnyArray | None,
     prescribed: AnyArray | None,
     implicit: Joints | None,
+    drag: AnyArray | None,
+    added: AnyArray | None,
+    k: Kinematics,
 ) -> Joints:
-    """The same from `H` and `C`, for mechanisms with mimicking joints: they are no tree of free joints."""
+    """The same from `H` and `C`, where joints mimic others or share inertia: they are no tree of free joints."""
     H = mass_matrix(model, q)
     H = H if implicit is None else H + jnp.diag(implicit)
+    H = H if added is None else H + added
+    if drag is not None:
+        J = link_jacobians(model, k)
+        H = H + jnp.einsum("lin,li,lim->nm", J, drag, J)
     C = bias_torque(model, q, v, force=force)
     if not model.prescribed:
         return jnp.linalg.solve(H, tau - C)

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from isthmus.dynamics.crba import independent
 from isthmus.dynamics.exact import exact
-from isthmus.dynamics.kinematics import forward_kinematics
+from isthmus.dynamics.kinematics import Kinematics, forward_kinematics
 from isthmus.model.model import Model
 from isthmus.spatial import rotations
 from isthmus.spatial.products import mm
@@ -37,6 +37,13 @@ def point_jacobian(
         return jnp.zeros((3, model.dof), k.X.dtype)
     J = _jacobian(model, k.X, k.S, i)
     return mm(rotations.matrix(k.quaternion[i]), J[3:] - mm(skew(place), J[:3]))
+
+
+@exact
+def link_jacobians(model: Model, kinematics: Kinematics) -> Float[AnyArray, "links 6 n"]:
+    """`link_jacobian` of every link."""
+    k = kinematics
+    return jnp.stack([_jacobian(model, k.X, k.S, i) for i, _ in model.outwards()])
 
 
 def _jacobian(model: Model, X: AnyArray, S: list[AnyArray], i: int) -> AnyArray:

@@ -167,6 +167,9 @@ class Model(eqx.Module):
         "shape/points", "vertex", (3,), "m", "corners of convex hulls, in the shape's frame"
     )
 
+    networks: tuple[Any, ...] = ()
+    """Networks at named doors, in the order of their blueprint: made by `Blueprint.attach`."""
+
     def __check_init__(self) -> None:
         for kind, names in (("link", self.link_names), ("joint", self.joint_names)):
             if twice := sorted({n for n in names if names.count(n) > 1}):

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from isthmus.errors import BadShape
-from isthmus.model.arrays import as_leaf
+from isthmus.model.arrays import as_leaf, is_traced
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
 
@@ -76,21 +76,37 @@ def as_control(control: Any) -> Control:
     return control if isinstance(control, Control) else Control(torque=control)
 
 
-def fresh_memory(model: Model) -> dict[str, AnyArray] | None:
-    """What a state remembers before the first step: no past commands."""
-    if not model.delay_steps:
-        return None
-    return {"commands": np.zeros((model.delay_steps, model.dof))}
+def fresh_memory(model: Model) -> dict[str, Any] | None:
+    """What a state remembers before the first step: no past commands, networks that have seen nothing."""
+    memory: dict[str, Any] = {}
+    if model.delay_steps:
+        memory["commands"] = np.zeros((model.delay_steps, model.dof))
+    hidden = {wired.name: wired.fresh_memory() for wired in model.networks}
+    if any(value is not None for value in hidden.values()):
+        memory["networks"] = {name: value for name, value in hidden.items() if value is not None}
+    if previous := {name: x for wired in model.networks for name, x in wired.previous.items()}:
+        memory["previous"] = previous
+    return memory or None
 
 
 def with_memory(model: Model, state: State) -> State:
     """The state, with the memory that the model needs where it has none."""
-    fresh = fresh_memory(model)
-    if fresh is None or state.memory is not None:
+    fresh, had = fresh_memory(model), state.memory or {}
+    if fresh is None or (fresh.keys() <= had.keys()):
         return state
     batch = np.shape(state.q)[:-1]
-    spread = {name: np.broadcast_to(value, (*batch, *value.shape)) for name, value in fresh.items()}
-    return State(state.q, state.v, spread, state.time)
+
+    def spread(x: AnyArray) -> AnyArray:
+        return (
+            jnp.broadcast_to(x, (*batch, *x.shape))
+            if is_traced(x)
+            else np.broadcast_to(x, (*batch, *x.shape))
+        )
+
+    missing = {
+        name: jax.tree.map(spread, value) for name, value in fresh.items() if name not in had
+    }
+    return State(state.q, state.v, {**had, **missing}, state.time)
 
 
 def check_state(model: Model, state: State) -> None:

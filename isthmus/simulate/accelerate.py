@@ -37,10 +37,11 @@ def accelerate(
     tau = signal("joint/torque", motor + passive + stops)
     force = signal("link/external_force", _or_zeros(control.force, kinematics.velocity))
 
-    resistance, ahead = _ahead(model, q, v, implicit)
+    resistance, ahead = _ahead(model, q, v, implicit, signal)
     a = forward_dynamics(
         model, q, v, tau if ahead is None else tau + ahead, signal,
-        force=force, prescribed=control.acceleration, implicit=resistance, kinematics=kinematics,
+        force=force, prescribed=control.acceleration, implicit=resistance, drag=_drag(signal, implicit),
+        added=signal.added_inertia(), kinematics=kinematics,
     )  # fmt: skip
     return signal("joint/acceleration", a)
 
@@ -65,13 +66,21 @@ def _parameters(model: Model, signal: NoSignals) -> Model:
     return dataclasses.replace(model, **passed)
 
 
+def _drag(signal: NoSignals, dt: Scalar | None) -> AnyArray | None:
+    """What an implicit step adds to the inertia of the links for learned drag at its end."""
+    slope = signal.slope("link/external_force")
+    return None if dt is None or slope is None else dt * slope
+
+
 def _ahead(
-    model: Model, q: Coordinates, v: Joints, dt: Scalar | None
+    model: Model, q: Coordinates, v: Joints, dt: Scalar | None, signal: NoSignals
 ) -> tuple[Joints | None, Joints | None]:
     """What an implicit step adds to the armature, and to the torque, for friction and stops at its end."""
     if dt is None:
         return None, None
     resistance = dt * passive_slope(model, v)
+    if (learned := signal.slope("joint/passive_torque")) is not None:
+        resistance = resistance + dt * learned
     if model.position_controlled:
         resistance = resistance + dt * motor_slope(model)
     if not model.limited:

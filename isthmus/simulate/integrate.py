@@ -44,15 +44,21 @@ class Scheme:
 
 
 def advance(
-    model: Model, state: State, control: Control, dt: Scalar, scheme: Scheme, signal: NoSignals
-) -> State:
-    """The state one step of `dt` [s] later; `signal` sees the beginning of the step."""
+    model: Model, state: State, control: Control, dt: Scalar, scheme: Scheme
+) -> tuple[State, Signals]:
+    """The state one step of `dt` [s] later, and what was published at the beginning of the step."""
     h = dt / scheme.substeps if scheme.substeps > 1 else dt
     control, state = _through_delay(model, state, control, dt)
-    for k in range(scheme.substeps):
-        door = signal if k == 0 else Signals()
-        state = INTEGRATORS[scheme.integrator](model, state, control, h, scheme.explicit, door)
-    return state
+    first = None
+    for _ in range(scheme.substeps):
+        signal = Signals(model, state.memory, h)
+        state = INTEGRATORS[scheme.integrator](model, state, control, h, scheme.explicit, signal)
+        state = eqx.tree_at(
+            lambda s: s.memory, state, signal.remembered(state.memory), is_leaf=lambda x: x is None
+        )
+        first = signal if first is None else first
+    assert first is not None
+    return state, first
 
 
 def _through_delay(
@@ -102,11 +108,12 @@ def rk4(
         there = State(q, v, state.memory, state.time + share * dt)
         return coordinates.rate(model, q, v), accelerate(model, there, control, door)
 
+    door = lambda: Signals(model, state.memory, dt)  # networks with memory remember the first stage
     q, v = state.q, state.v
     dq1, dv1 = rates(q, v, 0.0, signal)
-    dq2, dv2 = rates(q + 0.5 * dt * dq1, v + 0.5 * dt * dv1, 0.5, Signals())
-    dq3, dv3 = rates(q + 0.5 * dt * dq2, v + 0.5 * dt * dv2, 0.5, Signals())
-    dq4, dv4 = rates(q + dt * dq3, v + dt * dv3, 1.0, Signals())
+    dq2, dv2 = rates(q + 0.5 * dt * dq1, v + 0.5 * dt * dv1, 0.5, door())
+    dq3, dv3 = rates(q + 0.5 * dt * dq2, v + 0.5 * dt * dv2, 0.5, door())
+    dq4, dv4 = rates(q + dt * dq3, v + dt * dv3, 1.0, door())
     moved = q + dt / 6.0 * (dq1 + 2.0 * dq2 + 2.0 * dq3 + dq4)
     v = v + dt / 6.0 * (dv1 + 2.0 * dv2 + 2.0 * dv3 + dv4)
     return _moved(model, state, coordinates.normalise(model, moved), v, dt)

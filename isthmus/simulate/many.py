@@ -133,6 +133,10 @@ def _axes(models: Model, states: State, controls: Any) -> tuple[tuple, dict[str,
         if fields[field]:
             sizes["model"] = np.shape(value)[0]
     flags = eqx.tree_at(lambda m: [getattr(m, f) for f in fields], models, list(fields.values()))
+    networks = tuple(_whole(wired, np.ndim(wired.shift) > 1) for wired in models.networks)
+    if any(jax.tree.leaves(networks)):
+        sizes["networks"] = max(np.shape(wired.shift)[0] for wired in models.networks)
+    flags = eqx.tree_at(lambda m: m.networks, flags, networks) if networks else flags
     batched = np.ndim(states.q) == 2
     if batched:
         sizes["state"] = np.shape(states.q)[0]
@@ -142,6 +146,11 @@ def _axes(models: Model, states: State, controls: Any) -> tuple[tuple, dict[str,
         sizes["controls"] = np.shape(jax.tree.leaves(controls)[0])[0]
     control_flags = deep if isinstance(controls, Control) else False
     return (flags, state_flags, control_flags), sizes
+
+
+def _whole(tree: Any, flag: bool) -> Any:
+    """The same flag for each leaf."""
+    return jax.tree.map(lambda _: flag, tree)
 
 
 def _is_deep(controls: Control) -> bool:

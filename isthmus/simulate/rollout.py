@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.augment.names import Selection, select
-from isthmus.augment.signals import NO_SIGNALS, Signals
 from isthmus.errors import BadOption, BadShape
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model
@@ -132,7 +131,7 @@ def _outline(model: Model, chosen: tuple[Selection, ...]) -> Motion:
 
 def _one_step(model: Model, state: State, control: Control, dt: Number, scheme: Scheme) -> State:
     state = _as_floats(state)
-    return advance(model, state, control, jnp.asarray(dt, state.q.dtype), scheme, NO_SIGNALS)
+    return advance(model, state, control, jnp.asarray(dt, state.q.dtype), scheme)[0]
 
 
 _step = eqx.filter_jit(_one_step)
@@ -160,8 +159,7 @@ def run(
         here = State(q, v, memory, times[k])
         control = as_control(controls(here.time, here)) if callable(controls) else given
         begin, control = _imposed_unless_last(model, here, control, k, steps)
-        signal = Signals()
-        after = advance(model, begin, control, dt, scheme, signal)
+        after, signal = advance(model, begin, control, dt, scheme)
         kept = tuple(selection.pick(signal[selection.name]) for selection in chosen)
         return (after.q, after.v, after.memory), (begin.q, begin.v, kept)
 

@@ -1,0 +1,201 @@
+"""`Wired`: a network in its place, made by `Blueprint.attach`: what it reads, what it corrects, how.
+
+All that was decided when attaching stands in a static `Plan`; the network and its scales are leaves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Protocol
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from isthmus.model.arrays import as_leaf
+from isthmus.spatial import rotations
+from isthmus.types import AnyArray
+
+
+class Lookup(Protocol):
+    """Signals by name."""
+
+    def __getitem__(self, name: str, /) -> AnyArray: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """One input of a wire, resolved: which numbers of which signal, and how they enter."""
+
+    text: str
+    name: str
+    """The signal; `previous/joint/torque` for the last step's."""
+    rows: tuple[int, ...] | None
+    """Rows that enter, in order; None: the signal has no rows."""
+    units: tuple[tuple[int, ...], ...] | None
+    """For a network shared by rows: each unit's own rows; None: all units see the same."""
+    plain: tuple[int, ...]
+    """Places, in the flat numbers of a unit (or of all rows), that enter as they are."""
+    angles: tuple[int, ...] = ()
+    """… that enter as sine and cosine."""
+    quaternions: tuple[tuple[int, int, int, int], ...] = ()
+    """… that enter as two columns of a rotation matrix: equal for a quaternion and its negative."""
+
+    @property
+    def size(self) -> int:
+        """How many inputs it makes."""
+        return len(self.plain) + 2 * len(self.angles) + 6 * len(self.quaternions)
+
+    def encoded(self, x: Float[AnyArray, " numbers"]) -> Float[AnyArray, " inputs"]:
+        """The inputs that the flat numbers `x` make."""
+        if not self.angles and not self.quaternions:
+            return x
+        parts = [_taken(x, self.plain)] if self.plain else []
+        if self.angles:
+            turn = _taken(x, self.angles)
+            parts += [jnp.sin(turn), jnp.cos(turn)]
+        for place in self.quaternions:
+            parts.append(rotations.matrix(_taken(x, place))[:, :2].reshape(-1))
+        return jnp.concatenate(parts)
+
+    def of(self, values: Lookup, count: int | None) -> AnyArray:
+        """Its inputs: a vector, or, for `count` units, a row for each."""
+        value = jnp.asarray(values[self.name])
+        if count is None or self.units is None:
+            flat = (value if self.rows is None else _taken(value, self.rows)).reshape(-1)
+            one = self.encoded(flat)
+            return one if count is None else jnp.broadcast_to(one, (count, one.size))
+        picked = value[np.array(self.units, dtype=np.int32)]
+        return jax.vmap(self.encoded)(picked.reshape(count, -1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Everything static about a wire in its place."""
+
+    name: str
+    target: str
+    mode: str
+    """`add`, `scale` or `replace`."""
+    law: str
+    """`free`, or a guarantee: see `isthmus.augment.laws`."""
+    rows: tuple[int, ...] | None
+    """Rows of the target that are corrected; None: it has no rows."""
+    shape: tuple[int, ...]
+    """Shape of a row of the target."""
+    units: int | None
+    """How many units share the network; None: it sees all rows at once."""
+    readings: tuple[Reading, ...]
+    targets: tuple[str, ...]
+    """Signals that it acts on: mostly just the target."""
+    links: tuple[int, int] | None = None
+    """The two links of an internal force."""
+    coupled: bool = False
+
+
+class Wired(eqx.Module):
+    """A network in its place."""
+
+    plan: Plan = eqx.field(static=True)
+    net: Any
+    """The weights: what `Free("network/*")` trains."""
+    shift: Float[AnyArray, " inputs"] = eqx.field(converter=as_leaf)
+    scale: Float[AnyArray, " inputs"] = eqx.field(converter=as_leaf)
+    """Inputs enter as `(x − shift) / scale`."""
+    gain: Float[AnyArray, " outputs"] = eqx.field(converter=as_leaf)
+    """Outputs leave as `gain · net`."""
+    offset: AnyArray = eqx.field(converter=as_leaf)
+    """What `replace` starts from: the target's rows at the neutral state."""
+    previous: dict[str, AnyArray] = eqx.field(default_factory=dict)
+    """Signals of the last step that it reads, as they are before the first."""
+    recipe: Any = eqx.field(static=True, default=None)
+    """The `Wire` it was made from."""
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    def fresh_memory(self) -> AnyArray | None:
+        """What the network remembers before the first step; None: nothing."""
+        if not hasattr(self.net, "memory_start"):
+            return None
+        one = self.net.memory_start()
+        return (
+            one if self.plan.units is None else np.broadcast_to(one, (self.plan.units, *one.shape))
+        )
+
+    def features(self, values: Lookup) -> AnyArray:
+        """Scaled inputs: a vector, or a row for each unit."""
+        count = self.plan.units
+        axis = 0 if count is None else 1
+        parts = [reading.of(values, count) for reading in self.plan.readings]
+        if not parts:
+            parts = [jnp.zeros((0,) if count is None else (count, 0))]
+        x = parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=axis)
+        return (
+            (x - self.shift) / self.scale
+            if count is None
+            else (x - self.shift[None]) / self.scale[None]
+        )
+
+    def answer(
+        self, values: Lookup, memory: AnyArray | None, dt: Any
+    ) -> tuple[AnyArray, AnyArray | None]:
+        """What the network says, scaled: a vector, or a row for each unit; and what it remembers."""
+        x = self.features(values)
+        if memory is None:
+            if self.plan.units is None:
+                return self.gain * self.net(x), None
+            return jnp.asarray(self.gain)[None] * jax.vmap(self.net)(x), None
+        if self.plan.units is None:
+            y, memory = self.net(x, memory, dt)
+            return self.gain * y, memory
+        y, memory = jax.vmap(lambda a, b: self.net(a, b, dt))(x, memory)
+        return jnp.asarray(self.gain)[None] * y, memory
+
+    def in_rows(self, y: AnyArray) -> AnyArray:
+        """Flat outputs in the shape of the target's rows."""
+        count = () if self.plan.rows is None else (len(self.plan.rows),)
+        return y.reshape(*count, *self.plan.shape)
+
+    def corrected(self, value: AnyArray, effect: AnyArray, row: Any) -> AnyArray:
+        """The target's `value` (or its rows `row`) with this wire's effect."""
+        plan = self.plan
+        if plan.mode == "add":
+            change = lambda x, y, o: x + y
+        elif plan.mode == "scale":
+            change = lambda x, y, o: x * (1.0 + y)
+        else:
+            change = lambda x, y, o: y + o
+        value = jnp.asarray(value)
+        if plan.rows is None:
+            return change(value, effect, self.offset)
+        offset = jnp.asarray(self.offset) if plan.mode == "replace" else effect
+        here, there = _places(plan.rows, row, len(value) if row is None or np.ndim(row) else 1)
+        if not len(here):
+            return value
+        if row is not None and np.ndim(row) == 0:
+            return change(value, effect[there[0]], offset[there[0]])
+        if len(here) == len(value):
+            order = there[np.argsort(here)]
+            return change(value, _taken(effect, order), _taken(offset, order))
+        new = change(value[here], _taken(effect, there), _taken(offset, there))
+        return value.at[here].set(new)
+
+
+def _places(rows: tuple[int, ...], row: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the wire's rows stand in the value, and where in the effect."""
+    block = np.arange(count) if row is None else np.atleast_1d(row)
+    found = [(k, rows.index(int(r))) for k, r in enumerate(block) if int(r) in rows]
+    pairs = np.array(found, dtype=np.int32).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _taken(values: AnyArray, rows: Any) -> AnyArray:
+    """`values[rows]`, without an operation where that is all of them in order."""
+    rows = np.asarray(rows, dtype=np.int32)
+    if np.array_equal(rows, np.arange(len(values))):
+        return values
+    return values[rows]

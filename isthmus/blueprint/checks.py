@@ -1,0 +1,150 @@
+"""What a blueprint must hold before its first step: order, circles, replacements, guarantees, finite weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from isthmus.augment.laws import CONJUGATE
+from isthmus.augment.names import PREVIOUS, signals_of
+from isthmus.augment.wired import Plan
+from isthmus.blueprint.resolve import Place
+from isthmus.blueprint.wire import Wire
+from isthmus.errors import BadWiring
+from isthmus.model.model import Model
+
+BLOCKWISE = ("link/articulated_inertia", "link/acceleration")
+"""Signals that are published level by level: they are not all known when the first of them is corrected."""
+
+
+def order(model: Model, plan: Plan) -> None:
+    """Refuses inputs that come later in the step than the target."""
+    known = [spec.name for spec in signals_of(model)]
+    at = known.index(plan.target)
+    for reading in plan.readings:
+        if reading.name.startswith((PREVIOUS, "extra/")):
+            continue
+        if known.index(reading.name) > at:
+            raise BadWiring(
+                f"the wire to {plan.target!r} reads {reading.text!r}, which comes later in the step. "
+                f"Read the last step's value instead: {PREVIOUS + reading.text!r}."
+            )
+        if reading.name == plan.target and plan.target in BLOCKWISE:
+            raise BadWiring(
+                f"{plan.target!r} is computed link by link, so a wire to it cannot read it; "
+                f"read {PREVIOUS + reading.text!r}."
+            )
+
+
+def circles(plans: Sequence[Plan]) -> None:
+    """Refuses wires that feed each other."""
+    feeds: dict[str, set[str]] = {}
+    for plan in plans:
+        here = {r.name for r in plan.readings if r.name != plan.target}
+        feeds.setdefault(plan.target, set()).update(n for n in here if not n.startswith(PREVIOUS))
+
+    def walk(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            ring = " → ".join(reversed([*path[path.index(name) :], name]))
+            raise BadWiring(
+                f"the wiring goes in a circle: {ring}. Read one of them as '{PREVIOUS}{name}'."
+            )
+        for source in sorted(feeds.get(name, ())):
+            walk(source, (*path, name))
+
+    for name in feeds:
+        walk(name, ())
+
+
+def replacements(plans: Sequence[Plan]) -> None:
+    """Refuses two networks that both want to be the whole value."""
+    seen: dict[tuple, str] = {}
+    for plan in plans:
+        if plan.mode != "replace":
+            continue
+        for row in plan.rows or (None,):
+            if (plan.target, row) in seen:
+                raise BadWiring(
+                    f"two wires replace {plan.target!r} in the same rows: "
+                    f"{seen[plan.target, row]!r} and {plan.name!r}. Let one of them add."
+                )
+            seen[plan.target, row] = plan.name
+
+
+def weights(plan: Plan, net: Any) -> None:
+    """Refuses weights that are no numbers."""
+    arrays = [x for x in jax.tree.leaves(net) if eqx.is_array_like(x)]
+    if not all(np.all(np.isfinite(np.asarray(x, np.float64))) for x in arrays):
+        raise BadWiring(
+            f"the network of the wire to {plan.target!r} has weights that are not finite."
+        )
+
+
+def guarantee(model: Model, wire: Wire, law: str, target: Place) -> None:
+    """Refuses a guarantee where it cannot be given."""
+    who = f"the wire to {wire.target!r}"
+    name = law.capitalize()
+    if law == "free":
+        return
+    allowed = {
+        "dissipative": tuple(CONJUGATE), "conservative": ("joint/passive_torque",),
+        "internal": ("link/external_force",), "lagrangian": ("joint/armature",),
+    }[law]  # fmt: skip
+    if target.name not in allowed:
+        raise BadWiring(
+            f"{who}: {name} acts on {' or '.join(map(repr, allowed))}, not on this signal."
+        )
+    if wire.mode != "add":
+        raise BadWiring(f"{who}: {name} needs mode='add': what is there already keeps its own law.")
+    if getattr(wire.net, "coupled", False) and wire.rows == "each":
+        raise BadWiring(f"{who}: coupled=True joins rows, so it needs rows='all'.")
+    if law == "internal":
+        _internal(model, wire, who)
+    if law in ("conservative", "lagrangian"):
+        _positions_only(model, wire, law, target, who)
+    if (
+        law != "dissipative"
+        and hasattr(wire.net.net, "width")
+        and type(wire.net.net).__name__ in ("GRU", "Filter")
+    ):
+        raise BadWiring(f"{who}: {name} cannot remember; give it a network without memory.")
+
+
+def _internal(model: Model, wire: Wire, who: str) -> None:
+    pair = wire.net.between
+    if len(pair) != 2 or pair[0] == pair[1]:
+        raise BadWiring(f"{who}: Internal needs two different links, between=('a', 'b').")
+    for link in pair:
+        model.link(link)
+    if wire.rows == "each" or "[" in wire.target or wire.target.count("/") > 1:
+        raise BadWiring(
+            f"{who}: Internal takes its rows from between=; write 'link/external_force'."
+        )
+
+
+def _positions_only(model: Model, wire: Wire, law: str, target: Place, who: str) -> None:
+    from isthmus.blueprint.resolve import place
+
+    read = [place(model, text, f"{who} reads") for text in wire.reads]
+    if not read or any(found.name != "joint/position" for found in read):
+        raise BadWiring(
+            f"{who}: {law.capitalize()} is a function of positions; let it read 'joint/position' only."
+        )
+    bodies = {body for found in read for body in found.bodies}
+    if law == "conservative" and bodies != set(target.bodies):
+        raise BadWiring(
+            f"{who}: a potential acts on every joint that it reads: name the same joints in both."
+        )
+    if law == "lagrangian":
+        turning = [
+            model.joint_names[i]
+            for i in {*bodies, *target.bodies}
+            if model.kind(i).nq != model.kind(i).nv
+        ]
+        if turning or not bodies <= set(target.bodies):
+            odd = f", not {turning[0]!r}" if turning else " that it reads"
+            raise BadWiring(f"{who}: Lagrangian is for hinges and slides{odd}.")

@@ -1,0 +1,69 @@
+"""`Wire`: one network from some signals to another, as the user writes it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from isthmus.errors import BadOption, did_you_mean
+
+MODES = ("add", "scale", "replace")
+ROWS = ("all", "each")
+ANGLES = ("sincos", "raw")
+
+
+@dataclasses.dataclass(frozen=True)
+class Wire:
+    """A network that corrects the signal `target` from the signals it `reads`.
+
+    `target`, `reads`: names as everywhere, with rows by name or pattern (`joint/torque[elbow]`, `joint/*/position`);
+    `previous/NAME` is the last step's value, `extra/NAME` a channel that comes with the controls (`extra/NAME[6]`:
+    one of six numbers).
+    `mode`: `add` (x + net), `scale` (x·(1 + net)): both start with no effect; `replace` (net instead of x) starts
+    at the value that the physics gives in the neutral state.
+    `rows`: `all`: the network sees all rows at once and answers for all; `each`: one network, shared, that sees each
+    joint, link or point by itself.
+    `angles`: `sincos` (default; quaternions enter as a rotation matrix) or `raw` (default of a `Spline`).
+    `output_scale`: what an output of one means, in the target's unit; None: 1, or from the data given to `attach`.
+    """
+
+    target: str
+    reads: tuple[str, ...] = ()
+    net: Any = None
+    mode: str = "add"
+    rows: str = "all"
+    angles: str | None = None
+    output_scale: float | None = None
+    name: str | None = None
+    """What the network is called, `network/NAME`; None: the last part of the target's name."""
+
+    def __init__(
+        self,
+        target: str,
+        reads: str | Sequence[str] = (),
+        net: Any = None,
+        *,
+        mode: str = "add",
+        rows: str = "all",
+        angles: str | None = None,
+        output_scale: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        given = (reads,) if isinstance(reads, str) else tuple(reads)
+        who = f"the wire to {target!r}"
+        for option, value, known in (
+            ("mode", mode, MODES), ("rows", rows, ROWS), ("angles", angles, (*ANGLES, None)),
+        ):  # fmt: skip
+            if value not in known:
+                near = did_you_mean(str(value), [k for k in known if k])
+                raise BadOption(f"{who}: {option} cannot be {value!r}.{near}")
+        if net is None:
+            raise BadOption(f"{who} needs a network: net=MLP(), for instance.")
+        if name is not None and ("/" in name or "*" in name or not name):
+            raise BadOption(f"{who}: its name cannot be {name!r}: no '/' or '*' in it.")
+        if output_scale is not None and not output_scale > 0:
+            raise BadOption(f"{who}: output_scale must be positive, not {output_scale!r}.")
+        values = (target, given, net, mode, rows, angles, output_scale, name)
+        for field, value in zip(dataclasses.fields(self), values, strict=True):
+            object.__setattr__(self, field.name, value)

@@ -1,0 +1,45 @@
+"""What a step publishes at given states: signals along a motion without simulating it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from isthmus.augment.names import Selection, select
+from isthmus.augment.signals import Signals
+from isthmus.model.model import Model
+from isthmus.model.state import Control, State, as_control, with_memory
+from isthmus.simulate.accelerate import accelerate
+from isthmus.types import AnyArray
+
+
+def observe(
+    model: Model, states: State, control: AnyArray | Control | None = None, *, names: Sequence[str]
+) -> dict[str, AnyArray]:
+    """The signals `names` at one state, or at each of a batch (leading axis of q, v and controls)."""
+    given = as_control(control)
+    chosen = tuple(select(model, name, tuple(given.extra)) for name in names)
+    states = with_memory(model, states)
+    with jax.enable_x64(True):
+        found = _observe(model, states, given, chosen, np.ndim(states.q) == 2)
+        return {c.text: np.asarray(x) for c, x in zip(chosen, found, strict=True)}
+
+
+@eqx.filter_jit
+def _observe(
+    model: Model, states: State, control: Control, chosen: tuple[Selection, ...], many: bool
+) -> tuple:
+    def one(state: State, control: Control) -> tuple:
+        signal = Signals(model, state.memory, None)
+        accelerate(model, state, control, signal)
+        return tuple(c.pick(signal[c.name]) for c in chosen)
+
+    if not many:
+        return one(states, control)
+    timed = eqx.tree_at(
+        lambda s: s.time, states, jax.numpy.broadcast_to(states.time, states.q.shape[:1])
+    )
+    return jax.vmap(one)(timed, control)
