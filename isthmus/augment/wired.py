@@ -6,7 +6,7 @@ All that was decided when attaching stands in a static `Plan`; the network and i
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -19,6 +19,7 @@ from isthmus.spatial import rotations
 from isthmus.types import AnyArray
 
 
+@runtime_checkable
 class Lookup(Protocol):
     """Signals by name."""
 

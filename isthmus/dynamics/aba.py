@@ -51,8 +51,7 @@ def forward_dynamics(
     I = link_inertias(model)
     c = signal("link/bias_acceleration", k.bias)
     p = signal("link/bias_force", bias_forces(I, k.velocity, force))
-    if drag is not None:
-        I, p = _resisting(model, k, I, p, drag)
+    I, p = (I, p) if drag is None else _resisting(model, k, I, p, drag)
     if model.prescribed:
         c = c + _given_accelerations(model, k, prescribed)
     rotor = model.joint_armature if implicit is None else model.joint_armature + implicit
