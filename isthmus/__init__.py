@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from isthmus.blueprint.blueprint import detach as detach
     from isthmus.blueprint.wire import Wire as Wire
     from isthmus.errors import IsthmusError as IsthmusError
+    from isthmus.export.c import export_c as export_c
     from isthmus.model.builder import Builder as Builder
     from isthmus.model.compile import compile_model as compile_model
     from isthmus.model.load import load as load
@@ -61,6 +62,7 @@ _HOMES = {
     "check_gradients": "isthmus.verify.gradients",
     "compile_model": "isthmus.model.compile",
     "detach": "isthmus.blueprint.blueprint",
+    "export_c": "isthmus.export.c",
     "library": "isthmus",
     "load": "isthmus.model.load",
     "rollout": "isthmus.simulate.rollout",

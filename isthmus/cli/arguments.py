@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import io
+import operator
 import re
 from typing import Annotated, Any
 
 from isthmus import __version__
 from isthmus.cli.check import Check
+from isthmus.cli.export import Export
 from isthmus.cli.info import Info
 from isthmus.cli.output import Refused
 from isthmus.cli.simulate import Simulate
 from isthmus.errors import did_you_mean
 
-COMMANDS: dict[str, Any] = {"info": Info, "simulate": Simulate, "check": Check}
+COMMANDS: dict[str, Any] = {"info": Info, "simulate": Simulate, "check": Check, "export": Export}
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 
 FILE is a URDF or MJCF file, or a model that comes with isthmus: library:pendulum, library:quadruped …
@@ -37,12 +40,12 @@ def parse(argv: list[str]) -> Any:
     import tyro
     from tyro.conf import FlagCreatePairsOff, subcommand
 
-    info, simulate, check = (Annotated[kind, subcommand(name)] for name, kind in COMMANDS.items())
+    named = [Annotated[kind, subcommand(name)] for name, kind in COMMANDS.items()]
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
             return tyro.cli(
-                info | simulate | check,
+                functools.reduce(operator.or_, named),
                 prog="isthmus", description=DESCRIPTION, args=argv, config=(FlagCreatePairsOff,),
             )  # fmt: skip
     except SystemExit as end:
@@ -88,6 +91,8 @@ def _sentence(box: str, argv: list[str]) -> str:
         return f"{found[1]} needs a value."
     if "FILE" in text and "Missing from" in text:
         return f"'isthmus {argv[0]}' needs a FILE: a URDF or MJCF file, or library:NAME."
+    if found := re.search(r"Missing from [^:]*: (--\S+) \{(.*?)\}", text):
+        return f"'isthmus {argv[0]}' needs {found[1]}, one of {found[2].replace(',', ', ')}."
     if found := re.search(r"Unrecognized options: (.*?)(?: For full| Perhaps|$)", text):
         return f"'isthmus {argv[0]}' does not understand {found[1].strip()!r}."
     return text.partition("For full helptext")[0].strip() or "these arguments make no command."

@@ -24,7 +24,7 @@ from isthmus.native.program import (
 )
 from isthmus.native.ranges import small_integers
 
-LONGEST = 70
+LONGEST = 48
 """Characters of a formula that may still stand inside another one."""
 
 

@@ -40,7 +40,8 @@ def row(kind: str, left: str, note: str, width: int) -> list[str]:
     """One entry of the list of arguments, wrapped."""
     head = f" *   {kind:<4} {left:<{width}}"
     room = max(WIDTH - len(head) - 2, 40)
-    first, *more = textwrap.wrap(comment(note), room) or [""]
+    wrapped = textwrap.wrap(comment(note), room) or [""]
+    first, *more = (part.replace("\N{NO-BREAK SPACE}", " ") for part in wrapped)
     return [f"{head}  {first}".rstrip(), *(" *" + " " * len(head) + part for part in more)]
 
 

@@ -39,7 +39,8 @@ def one_sentence(capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.smoke
 @pytest.mark.parametrize(
-    "words", ["--help", "info --help", "simulate --help", "check --help", "--version"]
+    "words",
+    ["--help", "info --help", "simulate --help", "check --help", "export --help", "--version"],
 )
 def test_help_is_instant(words):
     """No array library is loaded for it."""

@@ -1,0 +1,80 @@
+"""`isthmus export`: a robot in another language, for those who run it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+import isthmus as ist
+from isthmus.cli.models import Base, Repair, load_model
+from isthmus.cli.numbers import positive
+from isthmus.cli.output import in_background, working
+from isthmus.cli.simulate import MOST_SUBSTEPS, Integrator
+from isthmus.errors import BadOption
+
+To = Literal["c"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Export:
+    """The step of a robot as C for its controller (--to c: source, header and a test program)."""
+
+    file: Annotated[Positional[str], arg(metavar="FILE")]
+    """URDF or MJCF file, or library:NAME."""
+    to: To
+    """What to write."""
+    out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
+    """Where; without it, the name of the robot and the usual ending, in the current folder."""
+    name: Annotated[str, arg(metavar="NAME", help_behavior_hint="")] = ""
+    """Of the C function; without it, that of the robot and _step."""
+    dt: Annotated[float, arg(metavar="S")] = 1e-3
+    """Length of the step [s]."""
+    parameters: Literal["baked", "arguments"] = "baked"
+    """Whether dt, masses, lengths … are constants of the C code, or arguments."""
+    integrator: Integrator = "semi_implicit"
+    """How time is stepped."""
+    explicit: bool = False
+    """Take joint friction and stops explicitly too."""
+    substeps: Annotated[int, arg(metavar="N")] = 1
+    """Parts of each step."""
+    base: Base = "fixed"
+    """Whether the root link of a URDF is welded to the world or moves freely."""
+    repair: Repair = "none"
+    """nearest: replace impossible inertias by the nearest possible ones."""
+
+    def run(self) -> int:
+        """Writes it, and says what was written."""
+        model = load_model(self.file, self.base, self.repair)
+        for line in WRITERS[self.to](self, model):
+            print(line)
+        return 0
+
+
+def write_c(asked: Export, model: ist.Model) -> list[str]:
+    """The step as C; what was written, and how to try it."""
+    from isthmus.native.c import check_path
+    from isthmus.native.c_names import identifier
+
+    positive(asked.dt, "--dt")
+    if not 1 <= asked.substeps <= MOST_SUBSTEPS:
+        raise BadOption(f"--substeps must be from 1 to {MOST_SUBSTEPS}, not {asked.substeps}.")
+    file = check_path(asked.out or f"{asked.name or identifier(f'{model.name}_step')}.c")
+    options: dict[str, Any] = {
+        "dt": asked.dt, "name": asked.name or None, "parameters": asked.parameters,
+        "integrator": asked.integrator, "explicit": asked.explicit, "substeps": asked.substeps,
+    }  # fmt: skip
+    with working(f"writing {file}"):
+        code = in_background(lambda: ist.export_c(model, file, **options))
+    test = file.with_name(f"{file.stem}_main.c")
+    lines = len(code.source.splitlines())
+    return [
+        f"wrote {file} ({code.name}: {lines} lines), {file.with_suffix('.h')} and {test}",
+        f"try it: cc -std=c99 -O2 -o {file.stem} {file} {test} -lm && ./{file.stem}",
+    ]
+
+
+WRITERS: dict[str, Callable[[Export, ist.Model], list[str]]] = {"c": write_c}
+"""What can be written, and by whom."""

@@ -1,0 +1,1 @@
+"""A simulator to files."""

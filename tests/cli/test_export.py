@@ -1,0 +1,56 @@
+"""`isthmus export`: what it writes, what it says, what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+import isthmus as ist
+from isthmus.cli.main import main
+from tests.cli.test_main import one_sentence
+
+
+def test_export_writes_the_step_as_c(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "library:pendulum", "--to", "c", "--dt", "0.002"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert "wrote pendulum_2_step.c" in said.out
+    assert "try it: cc" in said.out
+    names = {"pendulum_2_step.c", "pendulum_2_step.h", "pendulum_2_step_main.c"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    wanted = ist.export_c(ist.library.pendulum(), dt=0.002)
+    assert (tmp_path / "pendulum_2_step.h").read_text(encoding="utf-8") == wanted.header
+    assert (tmp_path / "pendulum_2_step.c").read_text(encoding="utf-8") == wanted.source
+    assert (tmp_path / "pendulum_2_step_main.c").read_text(encoding="utf-8") == wanted.test
+
+
+def test_file_and_function_are_called_as_asked(tmp_path, capsys):
+    path = tmp_path / "robot.c"
+    words = ["export", "library:pendulum", "--to", "c", "--out", str(path), "--name", "advance"]
+    assert main([*words, "--parameters", "arguments"]) == 0
+    assert "advance: " in capsys.readouterr().out
+    header = (tmp_path / "robot.h").read_text(encoding="utf-8")
+    assert "void advance(" in header
+    assert "const double link_mass[2]" in header
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("", "'isthmus export' needs --to, one of c"),
+        ("--to rust", "--to cannot be 'rust'; it is one of 'c'"),
+        ("--to c --out missing/step.c", "there is no folder 'missing'"),
+        ("--to c --out step.h", "the file must end in .c"),
+        ("--to c --name 2nd", "no name of a function in C"),
+        ("--to c --dt -1", "--dt must be a positive number"),
+        ("--to c --substeps 0", "--substeps must be from 1"),
+        ("--to c --nme x", "Did you mean '--name'?"),
+    ],
+)
+def test_what_cannot_be_exported_is_said_in_one_sentence(
+    words, sentence, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "library:pendulum", *words.split()]) == 2
+    assert sentence in one_sentence(capsys)
+    assert list(tmp_path.iterdir()) == []
