@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from isthmus.native.emit_ops import LIBM
 from isthmus.native.program import Plain
 
 if TYPE_CHECKING:
@@ -130,11 +129,12 @@ def cast(text: str) -> Write:
     return lambda writer, value, x: made(f"{text}{x[0].within(UNARY)}", UNARY, x)
 
 
-SAME = "sin cos exp expm1 log tanh atan2 sqrt floor ceil rint copysign fma".split()
-"""Operations with the name that C has for them, beside those of `LIBM`."""
+SAME = """sin cos tan asin acos atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log1p sqrt cbrt pow
+fmod nextafter erf erfc lgamma floor ceil rint copysign fma""".split()
+"""Operations with the name that C has for them."""
 
 OPERATIONS: dict[str, Write] = {
-    **{name: function(name) for name in (*sorted(LIBM), *SAME)},
+    **{name: function(name) for name in SAME},
     "add": infix("+", SUM),
     "sub": infix("-", SUM),
     "mul": product,
