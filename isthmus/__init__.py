@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isthmus.blueprint.blueprint import Blueprint as Blueprint
     from isthmus.blueprint.blueprint import detach as detach
     from isthmus.blueprint.wire import Wire as Wire
+    from isthmus.data.read import read_motion as read_motion
     from isthmus.errors import IsthmusError as IsthmusError
     from isthmus.export.c import export_c as export_c
     from isthmus.model.builder import Builder as Builder
@@ -65,6 +66,7 @@ _HOMES = {
     "export_c": "isthmus.export.c",
     "library": "isthmus",
     "load": "isthmus.model.load",
+    "read_motion": "isthmus.data.read",
     "rollout": "isthmus.simulate.rollout",
     "rollout_many": "isthmus.simulate.many",
     "step": "isthmus.simulate.rollout",

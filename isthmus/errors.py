@@ -48,6 +48,12 @@ class MissingFile(BadFile, FileNotFoundError):
     code = "IST103"
 
 
+class BadMotion(IsthmusError, ValueError):
+    """A motion that does not fit its robot, or that holds too little or too odd numbers for what was asked."""
+
+    code = "IST104"
+
+
 class BadModel(IsthmusError, ValueError):
     """Numbers or names that do not make a model."""
 
@@ -118,6 +124,10 @@ class IsthmusWarning(UserWarning):
 
 class DescriptionWarning(IsthmusWarning):
     """A description that loads, but says something a physicist would not."""
+
+
+class DataWarning(IsthmusWarning):
+    """A log that can be read, but in which something is doubtful; all of it is listed at once."""
 
 
 class StepWarning(IsthmusWarning):

@@ -55,7 +55,9 @@ def simulate_in_parts(
 def _in_numpy(motion: ist.Motion) -> ist.Motion:
     """The same numbers, once they are computed."""
     signals: dict[str, Any] = {name: np.asarray(value) for name, value in motion.signals.items()}
-    return ist.Motion(np.asarray(motion.t), np.asarray(motion.q), np.asarray(motion.v), signals)
+    return ist.Motion(
+        np.asarray(motion.t), np.asarray(motion.q), np.asarray(motion.v), signals, motion.joints
+    )
 
 
 def _joined(
@@ -69,5 +71,9 @@ def _joined(
 
     signals: dict[str, Any] = {name: join(lambda m, n=name: m.signals[n]) for name in record}
     return ist.Motion(
-        dt * np.arange(steps + 1.0), join(lambda m: m.q), join(lambda m: m.v), signals
+        dt * np.arange(steps + 1.0),
+        join(lambda m: m.q),
+        join(lambda m: m.v),
+        signals,
+        motions[0].joints,
     )

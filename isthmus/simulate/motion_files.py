@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import io
 import itertools
 import os
@@ -25,6 +26,7 @@ from isthmus.describe.files import read_bytes
 from isthmus.errors import BadFile, BadOption, did_you_mean
 from isthmus.model.model import Model
 from isthmus.simulate.motion import Motion
+from isthmus.simulate.spans import JointList, joints_of
 from isthmus.types import AnyArray
 
 PARTS: dict[str, tuple[str, str]] = {
@@ -40,21 +42,20 @@ PathLike = str | os.PathLike[str]
 
 def coordinate_names(model: Model) -> list[str]:
     """A name for each number of `q`: the joint's, or the joint's and a part (`trunk.x`)."""
-    return _names(model, 0)
+    return names_of(joints_of(model), 0)
 
 
 def dof_names(model: Model) -> list[str]:
     """A name for each number of `v`: the joint's, or the joint's and a part (`trunk.wx`)."""
-    return _names(model, 1)
+    return names_of(joints_of(model), 1)
 
 
-def _names(model: Model, which: int) -> list[str]:
+def names_of(joints: JointList, which: int) -> list[str]:
+    """A name for each number of `q` (`which` 0) or `v` (1)."""
     names = []
-    for joint, rows in model.rows(("coordinate", "dof")[which]).items():
-        parts = PARTS.get(model.joint_kinds[model.joint(joint)])
-        names += (
-            [f"{joint}.{part}" for part in parts[which].split()] if parts else [joint] * len(rows)
-        )
+    for joint, kind in joints:
+        parts = PARTS.get(kind)
+        names += [f"{joint}.{part}" for part in parts[which].split()] if parts else [joint]
     return names
 
 
@@ -94,26 +95,42 @@ def whole_file(path: PathLike) -> Generator[IO[bytes], None, None]:
 def save_motion_file(model: Model, motion: Motion, path: PathLike) -> None:
     """Writes a motion of `model`, as its ending says: `.npz` or `.csv`."""
     check_target(path, KINDS)
+    names = {"joint_names": model.joint_names, "joint_kinds": model.joint_kinds}
+    _save(dataclasses.replace(motion, joints=joints_of(model)), names, path)
+
+
+def save_motion(motion: Motion, path: PathLike) -> None:
+    """Writes a motion that knows its joints, as the ending of `path` says: `.npz` or `.csv`."""
+    check_target(path, KINDS)
+    if not motion.joints and (motion.q is not None or motion.v is not None):
+        raise BadOption(
+            "this motion does not know the names of its joints; save motion.matched(model) instead."
+        )
+    joints, kinds = zip(*motion.joints, strict=True) if motion.joints else ((), ())
+    _save(motion, {"joint_names": joints, "joint_kinds": kinds}, path)
+
+
+def _save(motion: Motion, names: dict[str, tuple[str, ...]], path: PathLike) -> None:
     if np.ndim(motion.t) != 1:
         raise BadOption("only a single motion can be saved, not a batch of them.")
-    columns = _columns(model, motion) if Path(path).suffix.lower() == ".csv" else {}
+    columns = _columns(motion) if Path(path).suffix.lower() == ".csv" else {}
     with whole_file(path) as file:
         if columns:
             _write_csv(columns, file)
         else:
-            _write_npz(model, motion, file)
+            _write_npz(motion, names, file)
 
 
-def _write_npz(model: Model, motion: Motion, file: IO[bytes]) -> None:
+def _write_npz(motion: Motion, names: dict[str, tuple[str, ...]], file: IO[bytes]) -> None:
+    measured = {"t": motion.t, "q": motion.q, "v": motion.v}
     signals = {f"signals/{name}": np.asarray(value) for name, value in motion.signals.items()}
-    names = {
-        "joint_names": np.array(model.joint_names, dtype=str),
-        "joint_kinds": np.array(model.joint_kinds, dtype=str),
-        "coordinate_names": np.array(coordinate_names(model), dtype=str),
-        "dof_names": np.array(dof_names(model), dtype=str),
+    labels = {
+        **names,
+        "coordinate_names": names_of(motion.joints, 0),
+        "dof_names": names_of(motion.joints, 1),
     }
-    arrays: dict[str, Any] = {"t": motion.t, "q": motion.q, "v": motion.v, **signals, **names}
-    np.savez(file, **arrays)
+    arrays: dict[str, Any] = {name: x for name, x in measured.items() if x is not None} | signals
+    np.savez(file, **arrays, **{name: np.array(x, dtype=str) for name, x in labels.items()})
 
 
 def _write_csv(columns: dict[str, np.ndarray], file: IO[bytes]) -> None:
@@ -126,18 +143,19 @@ def _write_csv(columns: dict[str, np.ndarray], file: IO[bytes]) -> None:
     text.detach()
 
 
-def _columns(model: Model, motion: Motion) -> dict[str, np.ndarray]:
+def _columns(motion: Motion) -> dict[str, np.ndarray]:
     """All numbers of a motion, column by column."""
     named: list[tuple[str, np.ndarray]] = [("t", np.asarray(motion.t))]
     for names, values in (
-        (coordinate_names(model), motion.q),
-        (_velocity_columns(model), motion.v),
+        (names_of(motion.joints, 0), motion.q),
+        (velocity_columns(motion.joints), motion.v),
     ):
-        named += zip(names, np.asarray(values).T, strict=True)
+        if values is not None:
+            named += zip(names, np.asarray(values).T, strict=True)
     for name, value in motion.signals.items():
         value = np.asarray(value)
         for index in itertools.product(*map(range, value.shape[1:])):
-            named.append((_signal_column(name, index), value[:, *index]))
+            named.append((signal_column(name, index), value[:, *index]))
     if twice := [name for name, times in Counter(name for name, _ in named).items() if times > 1]:
         raise BadOption(
             f"two columns would be called {twice[0]!r}; save this motion as .npz instead."
@@ -145,13 +163,13 @@ def _columns(model: Model, motion: Motion) -> dict[str, np.ndarray]:
     return dict(named)
 
 
-def _velocity_columns(model: Model) -> list[str]:
+def velocity_columns(joints: JointList) -> list[str]:
     """`elbow.v`: the joint's own name is its position's."""
-    positions = set(coordinate_names(model))
-    return [f"{name}.v" if name in positions else name for name in dof_names(model)]
+    positions = set(names_of(joints, 0))
+    return [f"{name}.v" if name in positions else name for name in names_of(joints, 1)]
 
 
-def _signal_column(name: str, index: tuple[int, ...]) -> str:
+def signal_column(name: str, index: tuple[int, ...]) -> str:
     """`link/pose[0,3]`; a row that is one number has the bare name, or `[]` where that ends in a bracket."""
     if not index:
         return f"{name}[]" if name.endswith("]") else name
@@ -247,11 +265,11 @@ def _from_arrays(arrays: dict[str, np.ndarray], model: Model, path: PathLike) ->
         for name, value in arrays.items()
         if name.startswith("signals/")
     }
-    return Motion(arrays["t"], arrays["q"], arrays["v"], signals)
+    return Motion(arrays["t"], arrays["q"], arrays["v"], signals, joints_of(model))
 
 
 def _from_columns(columns: dict[str, np.ndarray], model: Model, path: PathLike) -> Motion:
-    names_q, names_v = coordinate_names(model), _velocity_columns(model)
+    names_q, names_v = coordinate_names(model), velocity_columns(joints_of(model))
     if missing := [name for name in ("t", *names_q, *names_v) if name not in columns]:
         raise BadFile(
             f"{str(path)!r} has no column {missing[0]!r}.{did_you_mean(missing[0], columns)}"
@@ -261,7 +279,8 @@ def _from_columns(columns: dict[str, np.ndarray], model: Model, path: PathLike) 
         np.stack([columns[n] for n in names], axis=1) if names else np.zeros((rows, 0))
     )
     rest = {name: x for name, x in columns.items() if name not in {"t", *names_q, *names_v}}
-    return Motion(columns["t"], pick(names_q), pick(names_v), _signals(rest, rows, path))
+    signals = _signals(rest, rows, path)
+    return Motion(columns["t"], pick(names_q), pick(names_v), signals, joints_of(model))
 
 
 def _signals(columns: dict[str, np.ndarray], rows: int, path: PathLike) -> dict[str, AnyArray]:

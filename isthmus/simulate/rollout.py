@@ -27,6 +27,7 @@ from isthmus.simulate.accelerate import impose
 from isthmus.simulate.engine import Engine, compiled, wants_native
 from isthmus.simulate.integrate import Scheme, advance
 from isthmus.simulate.motion import Motion
+from isthmus.simulate.spans import joints_of
 from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.types import AnyArray, Number
 
@@ -169,7 +170,7 @@ def run(
     if not chosen:
         q, v = jnp.concatenate([q, last[0][None]]), jnp.concatenate([v, last[1][None]])
     signals = {selection.text: value for selection, value in zip(chosen, kept, strict=True)}
-    return Motion(times, q, v, signals)
+    return Motion(times, q, v, signals, joints_of(model))
 
 
 _rollout = eqx.filter_jit(run)

@@ -1,0 +1,1 @@
+"""Recorded motion: files of many kinds, columns by name, doubts said aloud."""

@@ -1,0 +1,241 @@
+"""Columns to `t`, `q`, `v` and signals: by name, in SI units, with one message for what is missing or extra."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from isthmus.data.missing import ADDRESS, Match, address_of, described, listed, missing
+from isthmus.data.names import COMPONENTS, Dictionary, Target, revealed
+from isthmus.data.options import Options
+from isthmus.data.tables import Table
+from isthmus.data.units import IN_NAMES, Unit, factor, is_unit
+from isthmus.errors import BadMotion, BadOption, did_you_mean
+from isthmus.model.model import Model
+from isthmus.simulate.motion import About, Motion
+from isthmus.simulate.motion_match import BY_DOF
+from isthmus.simulate.spans import UNKNOWN, JointList, joints_of, spans
+from isthmus.types import AnyArray
+
+SLIDING = {"prismatic": 1, "planar": 2, "free": 3}
+"""How many of a joint's coordinates, its first, are ways."""
+MEASURES = {"point/position": "way", "point/velocity": "way"}
+
+
+def match(table: Table, model: Model | None, options: Options) -> Motion:
+    """The motion that a table holds; time stamps and numbers as they are, in SI units."""
+    columns = renamed(table, options)
+    joints = revealed(columns) if model is None else joints_of(model)
+    found = matching(columns, Dictionary(joints, model), table.source, options)
+    for text in missing(found, model):
+        if options.missing == "refuse":
+            raise BadMotion(text)
+        found.notes.append(text)
+    if found.extra:
+        found.notes.append(f"kept as extra/NAME: {listed(found.extra)}.")
+    return assembled(columns, found, table, options)
+
+
+def renamed(table: Table, options: Options) -> dict[str, np.ndarray]:
+    """The columns under the names that the caller gave them; those given None are left out."""
+    for name in [*options.columns, *([options.runs] if options.runs else [])]:
+        if name not in table.columns:
+            raise BadOption(
+                f"{table.source!r} has no column {name!r}.{did_you_mean(name, table.columns)}"
+            )
+    named: dict[str, np.ndarray] = {}
+    for column, values in table.columns.items():
+        name = options.columns.get(column, column)
+        if name is None or column == options.runs:
+            continue
+        if name in named:
+            raise BadMotion(
+                f"{table.source!r} has two columns called {name!r}; say which with columns=."
+            )
+        named[name] = values
+    return named
+
+
+def matching(
+    columns: dict[str, np.ndarray], words: Dictionary, source: str, options: Options
+) -> Match:
+    """Each column's target; two columns may not have the same one."""
+    found = Match(source, words.joints, {}, {}, [], [])
+    for column in columns:
+        target, unit = Target("t") if column == options.time else words.find(column), None
+        if target is None:
+            name, unit = without_unit(column)
+            target = words.find(name) if unit else None
+        if options.time and target == Target("t") and column != options.time:
+            target = None
+        if target is None:
+            found.extra.append(column)
+        else:
+            found.targets[column] = target
+            if unit:
+                found.said[column] = unit
+    _take_numbered(found, words, options)
+    _refuse_doubles(found)
+    return found
+
+
+def _take_numbered(found: Match, words: Dictionary, options: Options) -> None:
+    claimed = {target.key for target in found.targets.values()}
+    taken = {c: t for c, t in words.numbered(found.extra).items() if t.key not in claimed}
+    if not taken:
+        return
+    if options.quaternions == "xyzw":
+        order = {
+            row: span.quaternion[(place + 1) % 4]
+            for span in spans(found.joints)
+            for place, row in enumerate(span.quaternion)
+        }
+        taken = {
+            c: Target("q", (order.get(t.index[0], t.index[0]),)) if t.key == "q" else t
+            for c, t in taken.items()
+        }
+    found.targets |= taken
+    found.extra = [column for column in found.extra if column not in taken]
+    found.notes.append(
+        f"numbered columns are taken in the order of the joints: {listed([*taken])}."
+    )
+
+
+def _refuse_doubles(found: Match) -> None:
+    seen: dict[Target, str] = {}
+    for column, target in found.targets.items():
+        if target in seen:
+            what = described(found.joints, target)
+            raise BadMotion(
+                f"{found.source!r}: both {seen[target]!r} and {column!r} are {what}; leave one out with "
+                f"columns={{{column!r}: None}}, or say what it is."
+            )
+        seen[target] = column
+
+
+def without_unit(column: str) -> tuple[str, str | None]:
+    """`elbow [deg]`, `t (ms)`, `elbow_deg`: the name and the unit it says."""
+    found = re.fullmatch(r"(.+?)\s*[\[(]\s*([^\])]+?)\s*[\])]", column)
+    if found and is_unit(found[2]):
+        return found[1], found[2]
+    found = re.fullmatch(rf"(.+?)[_. ]({'|'.join(IN_NAMES)})", column, re.I)
+    return (found[1], found[2].lower()) if found else (column, None)
+
+
+# numbers -----------------------------------------------------------------------------------------------------
+
+
+def in_si(
+    columns: dict[str, np.ndarray], found: Match, options: Options
+) -> dict[Target, np.ndarray]:
+    """The values of each target in SI units; a unit that applies to nothing is refused."""
+    kinds, used, values = _kinds(found.joints), set(), {}
+    for column, target in found.targets.items():
+        measures = kinds.get(target, _measured(target))
+        unit: Unit | None = found.said.get(column)
+        for key in _unit_keys(found.joints, column, target):
+            if key in options.units:
+                unit = options.units[key]
+                used.add(key)
+                break
+        scale = None if unit is None or measures == "number" else factor(unit, measures)
+        if unit is not None and scale is None and column in found.said:
+            what = described(found.joints, target)
+            found.notes.append(f"the unit that {column!r} says is no unit of {what}.")
+        values[target] = columns[column] * (1.0 if scale is None else scale)
+    if idle := [key for key in options.units if key not in used]:
+        raise BadOption(
+            f"units has {idle[0]!r}, but {found.source!r} has nothing of that name; it has "
+            f"{listed(sorted({ADDRESS.get(t.key, t.key) for t in values}))}."
+        )
+    return values
+
+
+def _unit_keys(joints: JointList, column: str, target: Target) -> tuple[str, ...]:
+    """Under which names `units` may speak of a column, the most special first."""
+    whole = ADDRESS.get(target.key, target.key)
+    if target.key == "t":
+        return column, "t", "time"
+    by_joint = target.key in ("q", "v", *BY_DOF)
+    return (column, address_of(joints, target), whole) if by_joint else (column, whole)
+
+
+def _kinds(joints: JointList) -> dict[Target, str]:
+    """What each coordinate measures; "" where that is not known."""
+    kinds: dict[Target, str] = {}
+    for span in spans(joints):
+        name = lambda i, kind=span.kind: (
+            "" if kind == UNKNOWN else "way" if i < SLIDING.get(kind, 0) else "angle"
+        )
+        for i, row in enumerate(span.q):
+            kinds[Target("q", (row,))] = "number" if row in span.quaternion else name(i)
+        for i, row in enumerate(span.v):
+            kinds[Target("v", (row,))] = kinds[Target("joint/acceleration", (row,))] = name(i)
+            force = {"way": "force", "angle": "torque", "": ""}[name(i)]
+            for key in BY_DOF:
+                kinds.setdefault(Target(key, (row,)), force)
+    return kinds
+
+
+def _measured(target: Target) -> str:
+    if target.key == "t":
+        return "time"
+    first, *_, last = target.key.split("/") if "/" in target.key else (target.key, "")
+    return MEASURES.get(f"{first}/{last}", "")
+
+
+def assembled(
+    columns: dict[str, np.ndarray], found: Match, table: Table, options: Options
+) -> Motion:
+    """Arrays of the columns; what no column has is NaN."""
+    rows, values = table.rows, in_si(columns, found, options)
+    time = _time(values.pop(Target("t"), None), rows, found, options)
+    each = spans(found.joints)
+    wide = dict.fromkeys(("v", *BY_DOF), sum(len(s.v) for s in each)) | {
+        "q": sum(len(s.q) for s in each)
+    }
+    groups: dict[str, dict[tuple[int, ...], np.ndarray]] = {}
+    for target, x in values.items():
+        groups.setdefault(target.key, {})[target.index] = x
+    arrays: dict[str, AnyArray] = {}
+    for key, entries in groups.items():
+        shape = (wide[key],) if key in wide else _shape(key, entries, found)
+        arrays[key] = array = np.full((rows, *shape), np.nan)
+        for index, x in entries.items():
+            array[(slice(None), *index)] = x
+    arrays |= {f"extra/{name}": columns[name] for name in found.extra}
+    q, v = arrays.pop("q", None), arrays.pop("v", None)
+    about = About(table.source, (*table.notes, *found.notes))
+    return Motion(time, q, v, arrays, found.joints, about)
+
+
+def _time(stamps: np.ndarray | None, rows: int, found: Match, options: Options) -> np.ndarray:
+    """Time stamps [s]; from the rate where there are none."""
+    if stamps is None and options.rate is None:
+        raise BadMotion(
+            f"{found.source!r} has no column of time stamps{_hint_of_time(found)}; name it with time='…', or say "
+            "rate=… [rows a second] if there is none."
+        )
+    if stamps is None:
+        return np.arange(rows) / float(options.rate or 1.0)
+    if options.rate is not None:
+        raise BadOption(
+            f"{found.source!r} has time stamps, so rate= is one too many; leave them out with columns={{'…': None}}."
+        )
+    return stamps
+
+
+def _hint_of_time(found: Match) -> str:
+    return f" among {listed(found.extra)}" if found.extra else ""
+
+
+def _shape(key: str, entries: dict[tuple[int, ...], np.ndarray], found: Match) -> tuple[int, ...]:
+    if len({len(index) for index in entries}) > 1:
+        raise BadMotion(
+            f"{found.source!r}: the columns of {key!r} have different numbers of indices."
+        )
+    shape = tuple(1 + max(axis) for axis in zip(*entries, strict=True))
+    family, _, last = key.partition("/")[0], *key.rpartition("/")[1:]
+    whole = {("point", "position"): 3, ("point", "velocity"): 3, ("link", "pose"): len(COMPONENTS)}
+    return (whole[family, last],) if len(shape) == 1 and (family, last) in whole else shape

@@ -1,0 +1,90 @@
+"""`read_motion`: recorded files -> `Motion`; columns by name, doubts said aloud, every repair by choice."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isthmus.data.align import aligned
+from isthmus.data.doubts import doubts
+from isthmus.data.match import match
+from isthmus.data.options import Options, checked
+from isthmus.data.tables import PathLike, Table, found_files, read_tables
+from isthmus.data.tidy import tidied
+from isthmus.errors import DataWarning
+from isthmus.model.model import Model
+from isthmus.simulate.motion import Motion
+
+
+def read_motion(
+    path: PathLike | Sequence[PathLike], model: Model | None = None, **options: Any
+) -> Any:
+    """The `Motion` in a file; a list of them for a pattern (`logs/*.csv`), a list of paths, `runs=` or `gaps="split"`.
+
+    CSV, NPZ, HDF5, Parquet, ROS 2 bags and MCAP. Columns are matched to the joints, points and signals of `model` by
+    name; without a model, to the joints that the names reveal (`motion.matched(model)` follows). `docs/data.md` lists
+    the names that are understood. What is doubtful is listed in one `DataWarning` for each motion and in
+    `motion.notes`, unless an option makes the choice.
+
+    Options, what and where:
+        columns: `{name in the file: name or address we understand, or None to leave it out}`.
+        units: `{"joint/position": "deg", "t": "ms", "joint/control[elbow]": 0.12}`; a number is a factor to SI.
+        header: names of the columns of a CSV file that has no line of them.
+        time, rate: the column of time stamps, or rows a second where there is none.
+        runs: the column that numbers the runs. topics: of a ROS bag.
+        missing: "refuse", or "nan" for coordinates that were not measured.
+        align: for files with several clocks: "union" of all stamps (NaN between), or a step [s] to interpolate at.
+        quaternions: "wxyz" or "xyzw", the order where columns are only numbered.
+    Options, choices (None: say so if there is any):
+        stamps: "keep" uneven ones, "sort" them, or make them "even". gaps: "keep" or "split".
+        holes: "keep" NaN as not measured, "fill" or "drop". outliers: "keep", "nan" or "fill".
+        angles: "keep", "unwrap" or "wrap". signs (of quaternions): "keep" or "fix". constant: "keep".
+
+    Raises:
+        BadMotion: the log does not fit the model or is no motion. BadFile: it cannot be read.
+    """
+    chosen = checked(options)
+    files, several = found_files(path)
+    motions = [motion for file in files for motion in _read(file, model, chosen)]
+    if several or chosen.runs is not None or chosen.gaps == "split":
+        return motions
+    return motions[0]
+
+
+def _read(file: Path, model: Model | None, options: Options) -> list[Motion]:
+    """The motions of one file, each with its doubts."""
+    tables = read_tables(file, options)
+    found = [match(part, model, options) for table in tables for part in _by_run(table, options)]
+    motions = found if options.runs else [aligned(found, options)]
+    return [
+        _doubted(piece, model, options) for motion in motions for piece in tidied(motion, options)
+    ]
+
+
+def _by_run(table: Table, options: Options) -> list[Table]:
+    """The rows of each value of the column that numbers the runs."""
+    if options.runs is None or options.runs not in table.columns:
+        return [table]
+    numbers = table.columns[options.runs]
+    parts = []
+    for value in dict.fromkeys(numbers[np.isfinite(numbers)].tolist()):
+        rows = numbers == value
+        columns = {name: x[rows] for name, x in table.columns.items()}
+        parts.append(
+            dataclasses.replace(table, source=f"{table.source}:{value:g}", columns=columns)
+        )
+    return parts
+
+
+def _doubted(motion: Motion, model: Model | None, options: Options) -> Motion:
+    """With its doubts among its notes, and as one warning."""
+    found = doubts(motion, model, options)
+    if found:
+        rows = "".join(f"\n  - {sentence}" for sentence in found)
+        warnings.warn(f"{motion.name!r}:{rows}", DataWarning, stacklevel=4)
+    return motion.noted(*found)

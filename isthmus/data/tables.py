@@ -1,0 +1,240 @@
+"""Files as tables of named columns, before anybody asks what the columns mean: CSV and NPZ here, others by extra.
+
+Blank cells, `nan`, `null` and the like are NaN: not measured. Arrays with several columns become `name[0]`,
+`name[1,2]`, or `name[elbow]` where the file names its joints.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import itertools
+import os
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from isthmus.data.options import Options
+from isthmus.describe.files import read_bytes
+from isthmus.errors import BadFile, MissingFile
+from isthmus.simulate.motion_files import signal_column
+
+PathLike = str | os.PathLike[str]
+
+LARGEST = 4 << 30
+"""Bytes of a file that we try to hold in memory at once."""
+BLANK = {"", "nan", "na", "n/a", "null", "none", "-"}
+CHUNK = 4096
+OTHERS = {
+    ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5", ".parquet": "parquet", ".pq": "parquet",
+    ".mcap": "ros", ".db3": "ros", ".bag": "ros",
+}  # fmt: skip
+"""Endings that need an extra of that name, read by `isthmus.data.tables_NAME`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Columns of equal length that share their time stamps."""
+
+    source: str
+    columns: dict[str, np.ndarray]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+
+def read_tables(path: PathLike, options: Options) -> list[Table]:
+    """The tables of a file; several only where it has several clocks."""
+    file = Path(path)
+    kind = file.suffix.lower()
+    if kind in OTHERS or (file.is_dir() and (file / "metadata.yaml").is_file()):
+        if not file.exists():
+            read_bytes(path)  # says what is missing, with its neighbour
+        reader = import_module(f"isthmus.data.tables_{OTHERS.get(kind, 'ros')}")
+        return reader.read(path, options)
+    _check_size(file)
+    if kind == ".npz":
+        return [Table(str(path), npz_columns(path))]
+    if kind in (".csv", ".tsv", ".txt", ".log", ".dat"):
+        return [Table(str(path), csv_columns(path, options.header))]
+    if not file.exists():
+        read_bytes(path)
+    raise BadFile(
+        f"{str(path)!r}: files are read by their ending, .csv .tsv .txt .npz {' '.join(OTHERS)}, or as the folder "
+        "of a ROS 2 bag."
+    )
+
+
+def _check_size(file: Path) -> None:
+    try:
+        size = file.stat().st_size
+    except OSError:
+        return  # what is wrong with it is said where it is opened
+    if size > LARGEST:
+        raise BadFile(
+            f"{str(file)!r} has {size / 2**30:.3g} GiB, more than the {LARGEST / 2**30:.3g} GiB we hold in memory "
+            "at once; split it into runs and read them by a pattern."
+        )
+
+
+# CSV -----------------------------------------------------------------------------------------------------
+
+
+def csv_columns(path: PathLike, header: Sequence[str] | None) -> dict[str, np.ndarray]:
+    """The columns of a text file: a line of names (or `header`), then lines of numbers."""
+    lines = _lines(path)
+    if header is None:
+        _, names = next(lines, (0, []))
+        if not names:
+            raise BadFile(f"{str(path)!r} is empty.")
+        if all(_is_number(name) for name in names):
+            raise BadFile(
+                f"{str(path)!r} begins with numbers, not with the names of its columns; "
+                f"name all {len(names)} with header=[...]."
+            )
+    else:
+        names = [str(name) for name in header]
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        raise BadFile(f"{str(path)!r} has two columns called {twice[0]!r}.")
+    chunks = [
+        _chunk(path, names, some) for some in iter(lambda: list(itertools.islice(lines, CHUNK)), [])
+    ]
+    values = np.concatenate(chunks) if chunks else np.zeros((0, len(names)))
+    return dict(zip(names, values.T.copy(), strict=True))
+
+
+def _lines(path: PathLike) -> Iterator[tuple[int, list[str]]]:
+    """Cells of each line that holds something, with its number."""
+    raw = read_bytes(path)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadFile(f"{str(path)!r} is no CSV file: it is not text.") from None
+    first = text.lstrip("\n\r").partition("\n")[0]
+    mark = max(",;\t", key=first.count) if any(map(first.count, ",;\t")) else None
+    if mark is None and len(first.split()) > 1:
+        text, mark = "\n".join(",".join(line.split()) for line in text.splitlines()), ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark or ",", strict=True)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells) and not cells[0].startswith("%"):
+                yield reader.line_num, [cell.strip().lstrip("# ") for cell in cells]
+    except csv.Error as failed:
+        raise BadFile(
+            f"{str(path)!r}, line {reader.line_num}: {failed}; was the file written to its end?"
+        ) from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _chunk(path: PathLike, names: list[str], lines: list[tuple[int, list[str]]]) -> np.ndarray:
+    for number, cells in lines:
+        if len(cells) == len(names) + 1 and not cells[-1]:
+            cells.pop()  # a separator at the end of the line
+        if len(cells) != len(names):
+            raise BadFile(
+                f"{str(path)!r}, line {number}: {len(cells)} cells, but there are {len(names)} columns; "
+                "was the file written to its end?"
+            )
+    try:
+        return np.array([cells for _, cells in lines], dtype=np.float64)
+    except ValueError:
+        return np.array([_numbers(path, number, names, cells) for number, cells in lines])
+
+
+def _numbers(path: PathLike, line: int, names: list[str], cells: list[str]) -> list[float]:
+    numbers = []
+    for name, cell in zip(names, cells, strict=True):
+        if cell.lower() in BLANK:
+            numbers.append(np.nan)
+        elif _is_number(cell):
+            numbers.append(float(cell))
+        else:
+            hint = " Is it a decimal comma?" if _is_number(cell.replace(",", ".")) else ""
+            raise BadFile(
+                f"{str(path)!r}, line {line}, column {name!r}: {cell!r} is no number.{hint}"
+            )
+    return numbers
+
+
+# arrays --------------------------------------------------------------------------------------------------
+
+
+def npz_columns(path: PathLike) -> dict[str, np.ndarray]:
+    """The arrays of an NPZ file, ours or anybody's."""
+    data = read_bytes(path)
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            arrays = {name: np.asarray(file[name]) for name in file.files}
+    except (ValueError, AttributeError, EOFError, OSError, KeyError, zipfile.BadZipFile, TypeError):
+        why = "no NPZ file of plain arrays, or was not written to its end" if data else "empty"
+        raise BadFile(f"{str(path)!r} is {why}.") from None
+    return as_columns(str(path), arrays)
+
+
+def as_columns(source: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays whose first axis is time, column by column; arrays of text may name the joints."""
+    words = {
+        name: [str(word) for word in x] for name, x in arrays.items() if x.dtype.kind in "USO" and x.ndim == 1
+    }  # fmt: skip
+    numbers = {name: x for name, x in arrays.items() if x.dtype.kind in "fiub" and x.ndim > 0}
+    lengths = Counter(len(x) for x in numbers.values())
+    if len(lengths) > 1:
+        shown = ", ".join(f"{name!r}: {len(x)}" for name, x in list(numbers.items())[:8])
+        raise BadFile(f"the arrays of {source!r} have different lengths ({shown}).")
+    columns: dict[str, np.ndarray] = {}
+    for name, x in numbers.items():
+        short = name.removeprefix("signals/")
+        labels = _labels(name, x, words)
+        for index in itertools.product(*map(range, x.shape[1:])):
+            column = labels[index[0]] if labels else signal_column(short, index)
+            if column in columns:
+                raise BadFile(f"{source!r} has two columns called {column!r}.")
+            columns[column] = x[(slice(None), *index)].astype(np.float64)
+    return columns
+
+
+def _labels(name: str, x: np.ndarray, words: Mapping[str, list[str]]) -> list[str]:
+    """Names of the columns of a matrix, where the file has them."""
+    if x.ndim != 2:
+        return []
+    own = {"q": "coordinate_names", "v": "dof_names"}.get(name, "")
+    quantity = {"q": "joint/position", "v": "joint/velocity"}.get(name, name)
+    for label in (own, "joint_names", "names"):
+        if label in words and len(words[label]) == x.shape[1] and "/" not in name:
+            return [f"{quantity}[{word}]" for word in words[label]]
+    return []
+
+
+def found_files(path: PathLike | Sequence[PathLike]) -> tuple[list[Path], bool]:
+    """The files that a path, a pattern with `*` or a list of paths names; and whether several were asked for."""
+    if not isinstance(path, str | os.PathLike):
+        return [file for each in path for file in found_files(each)[0]], True
+    text = os.fspath(path)
+    if not any(mark in text for mark in "*?[") or Path(text).exists():
+        return [Path(text)], False
+    anchor = Path(Path(text).anchor)
+    pattern = str(Path(text).relative_to(anchor)) if Path(text).anchor else text
+    files = sorted(anchor.glob(pattern), key=_by_number)
+    if not files:
+        raise MissingFile(f"no file matches {text!r}.")
+    return files, True
+
+
+def _by_number(path: Path) -> list[tuple[int, int | str]]:
+    """`run_10` comes after `run_9`."""
+    parts = ["".join(part) for _, part in itertools.groupby(str(path), str.isdecimal)]
+    return [(0, int(part)) if part.isdecimal() else (1, part) for part in parts]
