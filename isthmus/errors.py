@@ -81,6 +81,12 @@ class BadWiring(IsthmusError, ValueError):
     code = "IST302"
 
 
+class BadBlueprint(BadDescription):
+    """A blueprint in text with faults; all of them are listed at once."""
+
+    code = "IST303"
+
+
 class BadShape(IsthmusError, ValueError):
     """An array whose shape does not fit the model."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -10,18 +11,20 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from isthmus.augment.laws import triangle
-from isthmus.augment.names import PREVIOUS
 from isthmus.augment.networks import made
-from isthmus.augment.wired import Plan, Wired
+from isthmus.augment.wired import Wired
 from isthmus.blueprint import checks
-from isthmus.blueprint.resolve import place, reading
+from isthmus.blueprint.plan import inputs_of, outputs_of, planned, previous_of, recipe_of
 from isthmus.blueprint.scales import with_scales
-from isthmus.blueprint.wire import Wire
+from isthmus.blueprint.tables import Networks
+from isthmus.blueprint.text import decoded, from_toml, to_toml
+from isthmus.blueprint.wire import Named, Wire
+from isthmus.describe.files import read_bytes
 from isthmus.errors import BadWiring
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.simulate.motion import Motion
+from isthmus.simulate.motion_files import check_target, whole_file
 from isthmus.simulate.observe import observe
 
 
@@ -71,6 +74,30 @@ class Blueprint:
         """The blueprint of the networks that are in the model."""
         return Blueprint([wired.recipe for wired in model.networks])
 
+    # as text -------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def read(path: str | os.PathLike[str], networks: Networks | None = None) -> Blueprint:
+        """The blueprint in a TOML file; `networks` has modules or recipes of your own, by the kind that names them."""
+        text = decoded(read_bytes(path), str(path))
+        return Blueprint(from_toml(text, networks or {}, str(path)))
+
+    @staticmethod
+    def from_toml(text: str, networks: Networks | None = None) -> Blueprint:
+        """The blueprint that a TOML text describes; `networks` as in `read`."""
+        return Blueprint(from_toml(text, networks or {}))
+
+    def write(self, path: str | os.PathLike[str], networks: Networks | None = None) -> None:
+        """Writes a TOML file, from which `read` makes the same blueprint; `networks` as there."""
+        check_target(path, (".toml",))
+        text = self.to_toml(networks)
+        with whole_file(path) as file:
+            file.write(text.encode())
+
+    def to_toml(self, networks: Networks | None = None) -> str:
+        """The blueprint as TOML text; `networks` as in `read`."""
+        return to_toml(self.wires, networks or {})
+
 
 def detach(model: Model, *names: str) -> Model:
     """The model without its networks, or without those called `names`."""
@@ -93,63 +120,17 @@ def _name(wire: Wire, taken: list[str]) -> str:
 
 def _attached(model: Model, wire: Wire, name: str, key: PRNGKeyArray) -> Wired:
     """One wire in its place: rows found, network made, nothing changed yet."""
-    target = place(model, wire.target, "no wire can go to")
-    if target.name.startswith((PREVIOUS, "extra/")) or target.name == "time":
-        raise BadWiring(f"{wire.target!r} is given, not computed: no wire can correct it.")
-    law = getattr(wire.net, "law", "free")
-    checks.guarantee(model, wire, law, target)
-    recipe = wire.net if law == "free" else wire.net.net
-    angles = wire.angles or ("raw" if type(recipe).__name__ == "Spline" else "sincos")
-    if wire.rows == "each":
-        target = _sharing(wire, target)
-    readings = tuple(reading(model, wire, text, target, angles) for text in wire.reads)
-    rows, links = target.rows, None
-    if law == "internal":
-        a, b = (model.link(link) for link in wire.net.between)
-        rows = links = (a, b)
-    coupled = getattr(wire.net, "coupled", False)
-    units = len(target.bodies) if wire.rows == "each" else None
-    extra = ("joint/passive_torque",) if law == "lagrangian" else ()
-    plan = Plan(
-        name, target.name, wire.mode, law, rows, target.spec.shape, units, readings,
-        (target.name, *extra), links, coupled,
-    )  # fmt: skip
-    inputs = sum(r.size for r in readings)
-    outputs = _outputs(plan)
-    net = made(recipe, inputs, outputs, key=key)
+    plan = planned(model, wire, name)
+    inputs, outputs, read = inputs_of(plan), outputs_of(plan), previous_of(plan)
+    net = made(recipe_of(wire), inputs, outputs, key=key)
     checks.weights(plan, net)
     plain = dataclasses.replace(model, networks=())
-    read = sorted({r.name.removeprefix(PREVIOUS) for r in readings if r.name.startswith(PREVIOUS)})
-    neutral = _neutral(plain, [*read, *([target.name] if wire.mode == "replace" else [])])
-    offset = _rows(neutral[target.name], rows) if wire.mode == "replace" else np.zeros(0)
+    neutral = _neutral(plain, [*read, *([plan.target] if wire.mode == "replace" else [])])
+    offset = _rows(neutral[plan.target], plan.rows) if wire.mode == "replace" else np.zeros(0)
     return Wired(
         plan, net, np.zeros(inputs), np.ones(inputs), np.full(outputs, wire.output_scale or 1.0), offset,
         {name: neutral[name] for name in read}, _kept(wire),
     )  # fmt: skip
-
-
-def _sharing(wire: Wire, target: Any) -> Any:
-    """The target of a shared network: rows that are alike."""
-    if target.rows is None or not target.bodies:
-        raise BadWiring(f"the wire to {wire.target!r}: rows='each' needs a signal with rows.")
-    if len({len(unit) for unit in target.units}) > 1:
-        raise BadWiring(
-            f"the wire to {wire.target!r} shares one network, but its rows are not alike: joints have different "
-            "numbers of degrees of freedom. Name rows that are alike, or use rows='all'."
-        )
-    return target
-
-
-def _outputs(plan: Plan) -> int:
-    """How many numbers the network must give (for each unit)."""
-    if plan.law == "conservative":
-        return 1
-    if plan.law == "internal":
-        return 6
-    count = int(np.prod(plan.shape)) * (
-        1 if plan.rows is None else len(plan.rows) // (plan.units or 1)
-    )
-    return triangle(count) if plan.coupled else count
 
 
 def _neutral(model: Model, names: Sequence[str]) -> dict[str, Any]:
@@ -169,16 +150,9 @@ def _rows(value: Any, rows: tuple[int, ...] | None) -> Any:
 
 def _kept(wire: Wire) -> Wire:
     """The wire as a static part of the model: a module of the user's is named, its arrays are leaves already."""
-    recipe = getattr(wire.net, "net", wire.net) if hasattr(wire.net, "law") else wire.net
+    recipe = recipe_of(wire)
     if hasattr(recipe, "make"):
         return wire
     named = Named(type(recipe).__name__)
-    net = dataclasses.replace(wire.net, net=named) if hasattr(wire.net, "law") else named
+    net = named if recipe is wire.net else dataclasses.replace(wire.net, net=named)
     return dataclasses.replace(wire, net=net)
-
-
-@dataclasses.dataclass(frozen=True)
-class Named:
-    """Stands for a module of the user's in a blueprint that was read back from a model."""
-
-    kind: str

@@ -67,3 +67,10 @@ class Wire:
         values = (target, given, net, mode, rows, angles, output_scale, name)
         for field, value in zip(dataclasses.fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+    """Stands for a network of the user's in a blueprint that was read back from a model."""
+
+    kind: str
