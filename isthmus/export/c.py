@@ -12,7 +12,7 @@ from isthmus.errors import BadOption
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.native.c import CCode, to_c
-from isthmus.native.c_names import identifier
+from isthmus.native.c_names import identifier, path_name
 from isthmus.simulate.integrate import Scheme
 from isthmus.simulate.motion_files import coordinate_names, dof_names
 from isthmus.simulate.rollout import check_dt, step
@@ -50,9 +50,10 @@ def export_c(
 ) -> CCode:
     """Writes one step of `model`, `dt` [s] long, as a C99 function: `path` (`step.c`), its header, a test program.
 
-    The function takes `q`, `v`, `torque`; also the motion of prescribed joints, past commands where motors have
-    delays, and the time where something depends on it. `parameters="arguments"` makes `dt` and all numbers of
-    the model arguments too; `"baked"` makes shorter and faster code. The other options are those of `ist.step`.
+    The function takes `q`, `v`, `torque`; also the motion of prescribed joints, what delayed motors and networks
+    remember, channels that networks read, and the time where something depends on it. `parameters="arguments"`
+    makes `dt` and all numbers of the model arguments too; `"baked"` makes shorter and faster code. The other
+    options are those of `ist.step`.
     """
     if parameters not in ("baked", "arguments"):
         raise BadOption(f"parameters is {parameters!r}; it can be 'baked' or 'arguments'.")
@@ -65,19 +66,18 @@ def export_c(
         f", {float(dt):g} s" if parameters == "baked" else ""
     )
     q, v, torque = example(model)
-    given = (q, v, torque, motion_of(model, q), start.memory, {"time": 0.0}, dt, model)
-    renamed = {"now_time": "time"} | {
-        f"model_{field}": identifier(field) for field, _ in leaf_fields()
-    }
-    names = renamed if parameters == "arguments" else {"now_time": "time"}
+    given = (q, v, torque, motion_of(model, q), channels_of(model), start.memory, {"time": 0.0})
+    free = parameters == "arguments"
     return to_c(
         advance,
         *given,
+        dt,
+        model,
         path=path,
         name=name or identifier(f"{model.name}_step"),
-        static=() if parameters == "arguments" else (6, 7),
-        names=names,
-        notes=notes_of(model, parameters == "arguments"),
+        static=() if free else (len(given), len(given) + 1),
+        names={"now_time": "time"} | (leaf_names(model) if free else {}),
+        notes=notes_of(model, start.memory, free),
     )
 
 
@@ -85,9 +85,10 @@ def stepper(scheme: Scheme) -> Any:
     """The step as a function of flat arguments, in the order that they have in C."""
 
     def advance(
-        q: Any, v: Any, torque: Any, prescribed: Any, memory: Any, now: Any, dt: Any, model: Model
-    ) -> After:
-        control = Control(torque, **prescribed)
+        q: Any, v: Any, torque: Any, prescribed: Any, extra: Any, memory: Any, now: Any,
+        dt: Any, model: Model,
+    ) -> After:  # fmt: skip
+        control = Control(torque, extra=extra, **prescribed)
         after = step(
             model,
             State(q, v, memory, now["time"]),
@@ -119,10 +120,35 @@ def motion_of(model: Model, q: np.ndarray) -> dict[str, np.ndarray]:
     return {"position": q[rows_q], "velocity": still, "acceleration": still}
 
 
+def channels_of(model: Model) -> dict[str, np.ndarray]:
+    """The channels of a log that networks of the model read."""
+    found = {}
+    for reading in (r for wired in model.networks for r in wired.plan.readings):
+        if reading.name.startswith("extra/"):
+            several = reading.text.endswith("]")
+            found[reading.name.removeprefix("extra/")] = np.full(
+                (reading.size,) if several else (), 0.1
+            )
+    return found
+
+
 # what the header says ------------------------------------------------------------------------------------
 
 
-def notes_of(model: Model, with_model: bool) -> dict[str, str]:
+def leaf_names(model: Model) -> dict[str, str]:
+    """Names of the model's numbers in C: those of its leaves, and `network_NAME_…`."""
+    names = {}
+    for path, _ in jax.tree_util.tree_leaves_with_path(model):
+        parts = path_name(path)
+        for k, wired in enumerate(model.networks):
+            if parts.startswith(f"networks_{k}_"):
+                parts = parts.replace(f"networks_{k}_", f"network_{wired.name}_", 1)
+                break
+        names[identifier(f"model_{path_name(path)}")] = identifier(parts)
+    return names
+
+
+def notes_of(model: Model, memory: Any, with_model: bool) -> dict[str, str]:
     """What each argument is, with its unit and the order of its numbers."""
     units = [_units(model, which) for which in range(3)]
     q, v = _ordered(coordinate_names(model)), _ordered(dof_names(model))
@@ -138,17 +164,24 @@ def notes_of(model: Model, with_model: bool) -> dict[str, str]:
         moved = ", ".join(model.joint_names[i] for i in model.prescribed)
         for name, which in (("position", "q"), ("velocity", "v"), ("acceleration", "dv/dt")):
             notes[f"prescribed_{name}"] = f"`{which}` of {moved}, whose motion is given"
-    if model.delay_steps:
-        notes["memory_commands"] = (
-            "commands of past steps, the latest first; zeros at the beginning"
-        )
-        notes["memory_next_commands"] = "the same for the next step"
+    for channel in channels_of(model):
+        notes[identifier(f"extra_{channel}")] = f"what networks read as extra/{channel}"
+    for place, leaf in jax.tree_util.tree_leaves_with_path(memory):
+        parts = path_name(place)
+        notes[identifier(f"memory_{parts}")] = _memory_note(parts, np.asarray(leaf))
+        notes[identifier(f"memory_next_{parts}")] = "the same for the next step"
     if with_model:
         notes["dt"] = "length of the step [s]"
         for field, spec in leaf_fields():
             rows = f", one row for each {spec.rows}" if spec.rows else ""
             notes[identifier(field)] = f"{spec.meaning} [{spec.unit}]{rows}"
     return notes
+
+
+def _memory_note(parts: str, start: np.ndarray) -> str:
+    what = "commands of past steps, the latest first" if parts == "commands" else "kept by networks"
+    values = "zeros" if not start.any() else ", ".join(map(repr, start.ravel().tolist()))
+    return f"{what}; at the beginning {values}"
 
 
 def _units(model: Model, which: int) -> str:

@@ -15,6 +15,8 @@ from isthmus.native.c_ops import HELPERS, TYPES, literal
 from isthmus.native.program import Buffer, Plain
 
 WIDTH = 100
+COLUMN = 40
+"""Longer declarations get lines of their own in the list of arguments."""
 
 
 @functools.cache
@@ -38,11 +40,15 @@ def wrapped(text: str) -> list[str]:
 
 def row(kind: str, left: str, note: str, width: int) -> list[str]:
     """One entry of the list of arguments, wrapped."""
-    head = f" *   {kind:<4} {left:<{width}}"
-    room = max(WIDTH - len(head) - 2, 40)
-    wrapped = textwrap.wrap(comment(note), room) or [""]
-    first, *more = (part.replace("\N{NO-BREAK SPACE}", " ") for part in wrapped)
-    return [f"{head}  {first}".rstrip(), *(" *" + " " * len(head) + part for part in more)]
+    head, space = f" *   {kind:<4} {left:<{width}}", " " * (width + 8)
+    parts = textwrap.wrap(comment(note), max(WIDTH - len(space) - 4, 40))
+    if not parts or len(left) > width:  # the note begins below
+        return [head.rstrip(), *(f" *  {space}{_plain(part)}" for part in parts)]
+    return [f"{head}  {_plain(parts[0])}", *(f" *  {space}{_plain(part)}" for part in parts[1:])]
+
+
+def _plain(text: str) -> str:
+    return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def shape_text(argument: Argument) -> str:
@@ -68,7 +74,7 @@ def header(
         "Several threads may call it at once."
     )
     lines += [" *", " * Arguments:"]
-    wide = max((len(a.declaration) for a in arguments), default=0)
+    wide = min(max((len(a.declaration) for a in arguments), default=0), COLUMN)
     for a in arguments:
         parts = (a.note, shape_text(a), "" if a.used else "not used")
         note = "; ".join(filter(None, parts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -58,6 +59,33 @@ def test_prescribed_motion_and_past_commands_are_arguments(tmp_path):
     ):
         assert declared in code.header
     assert "rail, whose motion is given" in code.header
+
+
+@needs_a_compiler
+@pytest.mark.loose
+def test_networks_come_along_with_what_they_remember_and_read(tmp_path, key):
+    reads = ["joint/velocity", "previous/joint/torque", "extra/current[2]", "time"]
+    wires = [
+        ist.Wire("joint/torque", reads=reads, net=ist.MLP(width=4, depth=1)),
+        ist.Wire(
+            "joint/passive_torque", reads=["joint/velocity"], net=ist.GRU(width=3), name="drag"
+        ),
+    ]
+    fresh = ist.Blueprint(wires).attach(ist.library.pendulum(2), key=key)
+    trained = eqx.tree_at(
+        lambda m: m.networks, fresh, jax.tree.map(lambda x: np.asarray(x) + 0.1, fresh.networks)
+    )
+    code = exported(tmp_path, trained)
+    for declared in (
+        "const double extra_current[2]",
+        "const double memory_networks_drag[3]",
+        "const double memory_previous_joint_torque[2]",
+        "double memory_next_networks_drag[3]",
+        "double time",
+    ):
+        assert declared in code.header
+    assert "kept by networks; at" in code.header
+    assert "network_drag_net_" in ist.export_c(trained, parameters="arguments").header
 
 
 @needs_a_compiler
