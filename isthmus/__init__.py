@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from isthmus.data.read import read_motion as read_motion
     from isthmus.errors import IsthmusError as IsthmusError
     from isthmus.export.c import export_c as export_c
+    from isthmus.export.mjcf import export_mjcf as export_mjcf
+    from isthmus.export.urdf import export_urdf as export_urdf
     from isthmus.model.builder import Builder as Builder
     from isthmus.model.compile import compile_model as compile_model
     from isthmus.model.load import load as load
@@ -64,6 +66,8 @@ _HOMES = {
     "compile_model": "isthmus.model.compile",
     "detach": "isthmus.blueprint.blueprint",
     "export_c": "isthmus.export.c",
+    "export_mjcf": "isthmus.export.mjcf",
+    "export_urdf": "isthmus.export.urdf",
     "library": "isthmus",
     "load": "isthmus.model.load",
     "read_motion": "isthmus.data.read",

@@ -124,6 +124,16 @@ class NotTranslatable(IsthmusError, NotImplementedError):
         )
 
 
+class NotExpressible(IsthmusError, ValueError):
+    """A model that a file format cannot express at all; says why, and what to do."""
+
+    code = "IST701"
+
+    def __init__(self, format: str, reasons: Sequence[str], remedy: str) -> None:
+        self.reasons = tuple(reasons)
+        super().__init__(f"{format} cannot express this model: {'; '.join(reasons)}. {remedy}")
+
+
 class IsthmusWarning(UserWarning):
     """What every deliberate warning of isthmus derives from."""
 
@@ -134,6 +144,10 @@ class DescriptionWarning(IsthmusWarning):
 
 class DataWarning(IsthmusWarning):
     """A log that can be read, but in which something is doubtful; all of it is listed at once."""
+
+
+class ExportWarning(IsthmusWarning):
+    """A file that does not hold all of the model it was written from."""
 
 
 class StepWarning(IsthmusWarning):

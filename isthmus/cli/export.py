@@ -15,12 +15,12 @@ from isthmus.cli.output import in_background, working
 from isthmus.cli.simulate import MOST_SUBSTEPS, Integrator
 from isthmus.errors import BadOption
 
-To = Literal["c"]
+To = Literal["c", "urdf", "mjcf"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Export:
-    """The step of a robot as C for its controller (--to c: source, header and a test program)."""
+    """A robot as C for its controller (--to c: its step, header and a test program), as URDF or as MJCF."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
     """URDF or MJCF file, or library:NAME."""
@@ -76,5 +76,22 @@ def write_c(asked: Export, model: ist.Model) -> list[str]:
     ]
 
 
-WRITERS: dict[str, Callable[[Export, ist.Model], list[str]]] = {"c": write_c}
+def write_urdf(asked: Export, model: ist.Model) -> list[str]:
+    """The mechanism as URDF."""
+    return _write(ist.export_urdf, asked.out or f"{model.name}.urdf", asked, model)
+
+
+def write_mjcf(asked: Export, model: ist.Model) -> list[str]:
+    """The mechanism as MJCF."""
+    return _write(ist.export_mjcf, asked.out or f"{model.name}.xml", asked, model)
+
+
+def _write(export: Callable[..., None], path: str, asked: Export, model: ist.Model) -> list[str]:
+    export(model, path, repair=asked.repair)
+    return [f"wrote {path}", f"look at it: isthmus info {path}"]
+
+
+WRITERS: dict[str, Callable[[Export, ist.Model], list[str]]] = {
+    "c": write_c, "urdf": write_urdf, "mjcf": write_mjcf
+}  # fmt: skip
 """What can be written, and by whom."""

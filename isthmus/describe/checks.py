@@ -22,7 +22,8 @@ NEEDS_AXIS = ("revolute", "prismatic", "planar")
 NEEDS_MASS = ("prismatic", "planar", "free")
 """Kinds of joints that translate; the others are content with inertia."""
 PER_DOF = (
-    "lower", "upper", "effort", "stiffness", "damping", "friction", "friction_speed", "armature"
+    "lower", "upper", "effort", "stiffness", "damping", "friction", "friction_speed", "armature",
+    "limit_stiffness", "limit_damping", "limit_width",
 )  # fmt: skip
 BOUNDS = ("lower", "upper", "effort")
 """Numbers that may be infinite."""

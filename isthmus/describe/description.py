@@ -87,6 +87,12 @@ class Joint:
     lower: Numbers | Number | None = None
     upper: Numbers | Number | None = None
     """Ends of travel [rad or m]; None: none."""
+    limit_stiffness: Numbers | Number | None = None
+    """Of the stops there [N·m/rad or N/m]; None, here and below: what suits the masses."""
+    limit_damping: Numbers | Number | None = None
+    """[N·m·s/rad or N·s/m]"""
+    limit_width: Numbers | Number | None = None
+    """Way over which a stop sets in [rad or m]."""
     effort: Numbers | Number | None = None
     """Largest motor torque or force [N·m or N]; None: no bound."""
     stiffness: Numbers | Number = 0.0

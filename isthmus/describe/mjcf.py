@@ -16,11 +16,12 @@ from typing import Any
 
 from isthmus.describe import inertias
 from isthmus.describe.checks import check
-from isthmus.describe.description import Description, Joint
+from isthmus.describe.description import Description, Joint, Mimic
 from isthmus.describe.files import PathLike, read_bytes
 from isthmus.describe.mjcf_actuators import Motors
 from isthmus.describe.mjcf_bodies import Tree, floats
 from isthmus.describe.mjcf_left_out import LeftOut, name_at, note_the_rest
+from isthmus.describe.mjcf_mimics import mimics_of
 from isthmus.describe.mjcf_shapes import points_of, shapes_of
 from isthmus.describe.notes import say
 from isthmus.describe.options import ground_height, must_be_one_of, with_ground
@@ -50,13 +51,14 @@ def read_mjcf(
 ) -> Description:
     """The mechanism in an MJCF file, as MuJoCo compiles it.
 
-    Positions `q` and velocities `v` are MuJoCo's `qpos` and `qvel`, number by number. A body is a
-    link with the same axes, whose origin is the anchor of its last hinge or ball; where that is not
-    the body's own origin, the point `NAME_frame` is. Of several joints in a body, all but the last
-    carry a massless link `BODY_JOINT`. Sites are points; geoms that may collide are shapes, unless
-    the file disables contacts. Ends of travel, dry friction and bounds on motor torque obey our
-    smooth laws, not MuJoCo's constraints. A command belongs to a degree of freedom, not to an
-    actuator, and a joint without actuator takes its command as torque.
+    Positions `q` and velocities `v` are MuJoCo's `qpos` and `qvel`, number by number, without those
+    of joints that follow another one by a linear `<equality><joint>`. A body is a link with the
+    same axes, whose origin is the anchor of its last hinge or ball; where that is not the body's
+    own origin, the point `NAME_frame` is. Of several joints in a body, all but the last carry a
+    massless link `BODY_JOINT`. Sites are points; geoms that may collide are shapes, unless the file
+    disables contacts. Ends of travel, dry friction and bounds on motor torque obey our smooth laws,
+    not MuJoCo's constraints. A command belongs to a degree of freedom, not to an actuator, and a
+    joint without actuator takes its command as torque.
 
     Args:
         base: the file says what moves; `free` is refused where nothing hangs by a free joint.
@@ -127,11 +129,12 @@ def _parse(
 def _description(m: Any, source: str, left: LeftOut) -> Description:
     tree = Tree(m, left)
     motors = Motors(m, tree.joint_names, left)
+    mimics, used = mimics_of(m, tree.joint_names, motors.actuators)
     name = name_at(m, 0)
     found = Description(
         name if name != UNNAMED else Path(source).stem or "mechanism",
         tuple(tree.links),
-        tuple(_with_effort(joint, motors.efforts) for joint in tree.joints),
+        tuple(_completed(joint, motors.efforts, mimics) for joint in tree.joints),
         points=points_of(m, tree),
         shapes=shapes_of(m, tree, left),
         actuators=tuple(motors.actuators.values()),
@@ -139,13 +142,13 @@ def _description(m: Any, source: str, left: LeftOut) -> Description:
         timestep=float(m.opt.timestep),
         source=source,
     )
-    note_the_rest(m, left)
+    note_the_rest(m, left, used)
     return found
 
 
-def _with_effort(joint: Joint, efforts: dict[str, float]) -> Joint:
-    effort = efforts.get(joint.name)
-    return joint if effort is None else dataclasses.replace(joint, effort=effort)
+def _completed(joint: Joint, efforts: dict[str, float], mimics: dict[str, Mimic]) -> Joint:
+    """The joint with its largest effort, and whom it follows."""
+    return dataclasses.replace(joint, effort=efforts.get(joint.name), mimic=mimics.get(joint.name))
 
 
 def _mended(found: Description, repair: str) -> Description:

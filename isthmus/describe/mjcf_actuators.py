@@ -93,4 +93,4 @@ def _actuator(m: Any, i: int, joint_names: list[str]) -> Actuator | None:
 def _delays_as_ours(m: Any, i: int) -> bool:
     """Whether a delay lies between past commands as ours does, or on one of them."""
     delay = float(m.actuator_delay[i]) / m.opt.timestep
-    return m.actuator_history[i, 1] == LINEAR or abs(delay - round(delay)) < 1e-9
+    return int(m.actuator_history[i, 1]) == LINEAR or abs(delay - round(delay)) < 1e-9

@@ -18,6 +18,7 @@ import numpy as np
 from isthmus.describe.description import Frame, Joint, JointKind, Link
 from isthmus.describe.mjcf_left_out import LeftOut, name_at
 from isthmus.describe.notes import free_name
+from isthmus.describe.numbers import bound
 from isthmus.describe.poses import Floats, compose, turned
 
 JOINTS: tuple[tuple[JointKind, int, int], ...] = (
@@ -27,6 +28,10 @@ JOINTS: tuple[tuple[JointKind, int, int], ...] = (
 CONSTRAINT, FRICTIONLOSS, LIMIT, SPRING, DAMPER = 1 << 0, 1 << 2, 1 << 3, 1 << 5, 1 << 6
 """Bits of `mjtDisableBit`."""
 ORIGIN = (0.0, 0.0, 0.0)
+OWN = ("friction_speed", "limit_stiffness", "limit_damping", "limit_width")
+"""What MJCF has not: custom numbers called `friction_speed of JOINT`, and so on."""
+WELD = "weld of "
+"""A custom text of this name and a body's holds what its fixed joint is called: MJCF has no name for that."""
 
 
 def floats(numbers: Any) -> Floats:
@@ -59,6 +64,8 @@ class Tree:
         wishes = [f"{self.body_names[body]}_joint" for body in m.jnt_bodyid]
         self.joint_names = _names(m, m.name_jntadr, wishes)
         """By MuJoCo's number of the joint."""
+        self._welds = _texts(m, WELD)
+        self._own = _numerics(m)
         self._links_taken, self._joints_taken = set(self.body_names), set(self.joint_names)
         for body in range(1, m.nbody):
             self._add_body(body)
@@ -69,7 +76,7 @@ class Tree:
         first, count = int(m.body_jntadr[body]), int(m.body_jntnum[body])
         here, parent = above.of(*_pose(m, body)), above.link
         if not count:
-            weld = free_name(f"{name}_weld", self._joints_taken)
+            weld = self._welds.get(name) or free_name(f"{name}_weld", self._joints_taken)
             self._joints_taken.add(weld)
             self.joints.append(Joint(weld, "fixed", parent, name, here))
         origin = ORIGIN
@@ -113,7 +120,13 @@ class Tree:
             damping=0.0 if off & DAMPER else _one_or_all(damping),
             friction=0.0 if off & (FRICTIONLOSS | CONSTRAINT) else _one_or_all(friction),
             armature=_one_or_all(armature),
+            **self._own_numbers(name),
         )
+
+    def _own_numbers(self, joint: str) -> dict[str, Any]:
+        """What MJCF has not and `export_mjcf` writes."""
+        keys = {field: f"{field} of {joint}" for field in OWN}
+        return {field: self._own[key] for field, key in keys.items() if key in self._own}
 
     def _add_motor_numbers(self, j: int, armature: np.ndarray, damping: np.ndarray) -> None:
         """Rotor inertia and damping that stand with the joint's actuator, seen through its gear."""
@@ -149,7 +162,7 @@ class Tree:
         if JOINTS[m.jnt_type[j]][2] > 1:
             self.left.add("limits of ball joint", self.joint_names[j])
             return None, None
-        return float(m.jnt_range[j, 0]), float(m.jnt_range[j, 1])
+        return bound(float(m.jnt_range[j, 0])), bound(float(m.jnt_range[j, 1]))
 
     def frames_beside_anchors(self) -> Iterator[tuple[str, Place]]:
         """Bodies whose own origin is not that of their link."""
@@ -166,6 +179,21 @@ def _names(m: Any, addresses: Any, wishes: list[str]) -> list[str]:
         names[i] = name or free_name(wishes[i], taken)
         taken.add(names[i])
     return names
+
+
+def _texts(m: Any, start: str) -> dict[str, str]:
+    """The custom texts whose names begin with `start`, by the rest of their names."""
+    names = [name_at(m, address) for address in m.name_textadr]
+    spans = zip(names, m.text_adr, m.text_size, strict=True)
+    texts = {n: bytes(m.text_data[a : a + size]).rstrip(b"\0").decode() for n, a, size in spans}
+    return {n.removeprefix(start): t for n, t in texts.items() if n.startswith(start)}
+
+
+def _numerics(m: Any) -> dict[str, float | Floats]:
+    """The custom numbers, by name."""
+    names = [name_at(m, address) for address in m.name_numericadr]
+    spans = zip(names, m.numeric_adr, m.numeric_size, strict=True)
+    return {name: _one_or_all(m.numeric_data[a : a + size]) for name, a, size in spans}
 
 
 def _pose(m: Any, body: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ Sensors, cameras, lights, skins, keyframes and textures change no motion and are
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -29,14 +30,14 @@ class LeftOut:
         if name and repr(name) not in names:
             names.append(repr(name))
 
-    def sentence(self) -> str:
+    def sentence(self, opening: str = "what MuJoCo has and isthmus has not was left out") -> str:
         """What is to be said; nothing if everything was represented."""
         if not self._kinds:
             return ""
         told = "; ".join(
             f"{kind} {', '.join(names)}" if names else kind for kind, names in self._kinds.items()
         )
-        return f"what MuJoCo has and isthmus has not was left out: {told}."
+        return f"{opening}: {told}."
 
 
 def name_at(m: Any, address: Any) -> str:
@@ -45,8 +46,8 @@ def name_at(m: Any, address: Any) -> str:
     return start[: start.index(b"\0")].decode("utf-8", "replace")
 
 
-def note_the_rest(m: Any, left: LeftOut) -> None:
-    """Whole families and options without counterpart."""
+def note_the_rest(m: Any, left: LeftOut, mimics: Collection[int] = ()) -> None:
+    """Whole families and options without counterpart; `mimics` are equality constraints that have one."""
     families = (
         ("tendon", m.ntendon, m.name_tendonadr),
         ("equality constraint", m.neq, m.name_eqadr),
@@ -56,6 +57,8 @@ def note_the_rest(m: Any, left: LeftOut) -> None:
     )
     for kind, count, addresses in families:
         for i in range(count):
+            if kind == "equality constraint" and i in mimics:
+                continue
             left.add(kind, name_at(m, addresses[i]) or f"number {i}")
     _note_bodies(m, left)
     _note_options(m, left)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-from isthmus.errors import DescriptionWarning
+from isthmus.errors import DescriptionWarning, IsthmusWarning
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
@@ -48,14 +48,14 @@ class Notes:
             say(kind.format(", ".join(about)), self.source)
 
 
-def say(sentence: str, source: str = "") -> None:
+def say(sentence: str, source: str = "", kind: type[IsthmusWarning] = DescriptionWarning) -> None:
     """A warning that points at the user's line, not at ours."""
     frame, depth, ours = sys._getframe(), 1, 1
     while frame is not None:
         ours = depth if frame.f_code.co_filename.startswith(PACKAGE) else ours
         frame, depth = frame.f_back, depth + 1
     text = f"{source}: {sentence}" if source else sentence
-    warnings.warn(text, DescriptionWarning, stacklevel=ours + 1)
+    warnings.warn(text, kind, stacklevel=ours + 1)
 
 
 def free_name(wish: str, taken: set[str]) -> str:

@@ -7,6 +7,9 @@ import math
 import numpy as np
 from jax.core import Tracer
 
+ENDLESS = 1e16
+"""A bound in a file as large as this is none; SDFormat says so, and parsers of URDF take no `inf`."""
+
 
 def is_traced(value: object) -> bool:
     """Whether any part of `value` stands for a number that is not known yet."""
@@ -31,6 +34,11 @@ def count(value: object) -> int | None:
     if isinstance(value, str):
         return None
     return math.prod(getattr(value, "shape", ()))
+
+
+def bound(value: float) -> float | None:
+    """An end of travel or an effort that stands in a file; None where it is as good as infinite."""
+    return value if abs(value) < ENDLESS else None
 
 
 def is_zero(value: object) -> bool:

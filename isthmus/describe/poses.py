@@ -21,6 +21,19 @@ def quaternion_of_rpy(roll: float, pitch: float, yaw: float) -> Floats:
     return quaternion_product(about_z, quaternion_product(about_y, about_x))
 
 
+def rpy_of_quaternion(quaternion: Sequence[float]) -> Floats:
+    """Roll, pitch and yaw of a quaternion of any length but zero; exact near a pitch of ±90° too.
+
+    With half-angles, `w ∓ y` and `x ± z` are a cosine and sine of yaw ± roll, times one of the pitch
+    (Bernardes and Viollet 2022).
+    """
+    w, x, y, z = quaternion
+    total, difference = math.atan2(x + z, w - y), math.atan2(z - x, w + y)
+    half = math.atan2(math.hypot(w + y, z - x), math.hypot(w - y, x + z))
+    wrapped = lambda angle: math.remainder(angle, 2.0 * math.pi)
+    return wrapped(total - difference), 2.0 * half - 0.5 * math.pi, wrapped(total + difference)
+
+
 def quaternion_product(p: Sequence[float], q: Sequence[float]) -> Floats:
     """The rotation `q`, followed by `p`."""
     a, b, c, d = p

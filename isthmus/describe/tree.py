@@ -9,6 +9,9 @@ from isthmus.describe.description import Description, Joint, Link, Point
 from isthmus.describe.numbers import is_zero
 from isthmus.describe.poses import compose
 
+WORLD = "world"
+"""What a URDF calls the link that is no body but the world itself."""
+
 
 def outwards(joints: Iterable[Joint]) -> list[Joint]:
     """The joints that hang from the world, parents first, else as they come; depth first."""
@@ -67,6 +70,25 @@ def frames_to_points(description: Description, solid: Collection[str] = ()) -> D
         links=tuple(link for link in description.links if link.name not in gone),
         joints=tuple(joint for joint in description.joints if joint.child not in gone),
         points=(*description.points, *points),
+    )
+
+
+def without_world(description: Description) -> Description:
+    """The description without the root link called `world`: what hung from it hangs from the world.
+
+    Where the root is called otherwise, or nothing but it is there, nothing changes.
+    """
+    root = description.joints[0]
+    if root.child != WORLD or len(description.links) == 1:
+        return description
+    name = lambda link: None if link == WORLD else link
+    rest = [joint for joint in description.joints if joint is not root]
+    return dataclasses.replace(
+        description,
+        links=tuple(link for link in description.links if link.name != WORLD),
+        joints=tuple(dataclasses.replace(joint, parent=name(joint.parent)) for joint in rest),
+        points=tuple(dataclasses.replace(p, link=name(p.link)) for p in description.points),
+        shapes=tuple(dataclasses.replace(s, link=name(s.link)) for s in description.shapes),
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from isthmus.describe import inertias
 from isthmus.describe.attributes import Attributes
 from isthmus.describe.checks import ONE_COORDINATE, check
 from isthmus.describe.description import (
+    DOF,
     Description,
     Joint,
     JointKind,
@@ -19,9 +21,10 @@ from isthmus.describe.description import (
 )
 from isthmus.describe.files import PathLike, read_bytes
 from isthmus.describe.notes import Notes, free_name, quoted, say
+from isthmus.describe.numbers import ENDLESS, bound
 from isthmus.describe.options import ground_height, must_be_one_of, with_ground
 from isthmus.describe.poses import turned
-from isthmus.describe.tree import frames_to_points, in_order, roots
+from isthmus.describe.tree import WORLD, frames_to_points, in_order, roots, without_world
 from isthmus.describe.urdf_shapes import ShapeReader, with_names
 from isthmus.describe.xml_lines import Element, parse_xml
 from isthmus.errors import BadFile, BadOption, did_you_mean
@@ -39,6 +42,12 @@ KINDS: dict[str, JointKind] = {
 }
 """Joint types of URDF; `spherical` and `ball` are what Bullet and others add."""
 WELDED_MIMIC = "fixed joints cannot mimic another one, so that <mimic> was ignored: {}."
+OWN = {
+    "limit": ("limit_stiffness", "limit_damping", "limit_width"),
+    "dynamics": ("armature", "stiffness", "rest", "friction_speed"),
+}
+"""Attributes of ours, by the element that has them; other programs pass over them."""
+COORDINATES = DOF | {"spherical": 4, "free": 7}
 XACRO = (
     "is a xacro template, not yet a URDF. Expand it first and load the result:"
     " `xacro robot.urdf.xacro > robot.urdf` (the tool comes with ROS, or by pip install xacro)"
@@ -56,7 +65,8 @@ def read_urdf(
     """The mechanism in a URDF file.
 
     Args:
-        base: `fixed` welds the root link to the world, `free` lets it fly.
+        base: `fixed` welds the root link to the world, `free` lets it fly. A root link called `world` without
+            <inertial> is the world itself, unless it is to fly and no floating joint hangs from it.
         ground: True adds a horizontal plane at height 0, a number one at that height [m].
         repair: `nearest` replaces impossible inertias by the nearest possible ones; or `none`.
         packages: folders to look in for `package://NAME/…`, before all others.
@@ -98,12 +108,28 @@ def parse_urdf(
     description = _read(root, reader, notes, base)
     check(description, notes.faults)
     notes.speak()
-    return _finish(description, reader.solid, height, repair)
+    given = {_name(link) for link in root.all("link") if link.first("inertial") is not None}
+    is_world = WORLD not in given and (base == "fixed" or _flies(description))
+    description = _with_points(description, reader.solid | given, is_world)
+    return _finish(description, height, repair)
 
 
-def _finish(found: Description, solid: set[str], height: float | None, repair: str) -> Description:
-    """A sound description in order, with points, ground and mended inertias."""
-    description = frames_to_points(in_order(found), solid)
+def _flies(description: Description) -> bool:
+    """Whether the file itself has a base that floats in a link called `world`."""
+    return any(j.parent == WORLD and j.kind == "free" for j in description.joints)
+
+
+def _with_points(found: Description, stay: set[str], is_world: bool) -> Description:
+    """A sound description in order; frames without mass are points, but for links that `stay`."""
+    description = frames_to_points(in_order(found), stay)
+    place = {link.name: i for i, link in enumerate(found.links)}
+    points = tuple(sorted(description.points, key=lambda point: place[point.name]))
+    description = dataclasses.replace(description, points=points)
+    return without_world(description) if is_world else description
+
+
+def _finish(description: Description, height: float | None, repair: str) -> Description:
+    """With ground and mended inertias; doubts are spoken."""
     for doubt in inertias.doubts(description, repair, tuple(p.name for p in description.points)):
         say(doubt, description.source)
     if repair == "nearest":
@@ -205,6 +231,7 @@ def _joint(element: Element, notes: Notes) -> Joint:
         effort=effort,
         damping=read.number(dynamics, "damping", 0.0),
         friction=read.number(dynamics, "friction", 0.0),
+        **_own_numbers(element, kind, read),
         mimic=_mimic(element.first("mimic"), kind, read),
         line=line,
     )
@@ -236,22 +263,36 @@ def _limits(element: Element, kind: JointKind, read: Attributes) -> Ends:
 
     Without `<limit>`, or where neither end is given, there is none; one end that is missing is 0,
     as URDF has it.
-    An effort of 0, which many files write for "not known", is no bound.
+    An effort of 0, which many files write for "not known", is no bound, nor is anything from 1e16 on.
     """
     limit = element.first("limit")
     if limit is None:
         return None, None, None
     effort = read.number(limit, "effort", 0.0, infinite=True)
     read.number(limit, "velocity", 0.0, infinite=True)
-    lower = read.number(limit, "lower", 0.0, infinite=True, stand_in=-math.inf)
-    upper = read.number(limit, "upper", 0.0, infinite=True, stand_in=math.inf)
+    lower = read.number(limit, "lower", 0.0, infinite=True, stand_in=-ENDLESS)
+    upper = read.number(limit, "upper", 0.0, infinite=True, stand_in=ENDLESS)
     bounded = kind in ONE_COORDINATE and element.attributes["type"].strip() != "continuous"
     given = bounded and not {"lower", "upper"}.isdisjoint(limit.attributes)
     return (
-        lower if given and lower != -math.inf else None,
-        upper if given and upper != math.inf else None,
-        effort if effort != 0.0 and math.isfinite(effort) else None,
+        bound(lower) if given else None,
+        bound(upper) if given else None,
+        bound(effort) if effort != 0.0 else None,
     )
+
+
+def _own_numbers(element: Element, kind: JointKind, read: Attributes) -> dict[str, Any]:
+    """What URDF has not and `export_urdf` writes beside what it has: one number, or one for each coordinate."""
+    found = {}
+    for tag, names in OWN.items():
+        part = element.first(tag)
+        for name in names if part is not None else ():
+            if part is not None and name in part.attributes:
+                words = part.attributes[name].split()
+                size = 1 if len(words) == 1 else COORDINATES[kind] if name == "rest" else DOF[kind]
+                several = read.vector(part, name, (1.0,) * size)
+                found[name] = several[0] if size == 1 else several
+    return found
 
 
 def _mimic(element: Element | None, kind: JointKind, read: Attributes) -> Mimic | None:

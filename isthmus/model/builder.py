@@ -30,8 +30,9 @@ UP = (0.0, 0.0, 1.0)
 class Builder:
     """Collects links, joints, shapes, points and actuators; `model()` makes the model.
 
-    Joints take the numbers of `isthmus.describe.description.Joint` by keyword: `lower`, `upper`, `effort`,
-    `stiffness`, `rest`, `damping`, `friction`, `friction_speed`, `armature`, `mimic`, `prescribed`.
+    Joints take the numbers of `isthmus.describe.description.Joint` by keyword: `lower`, `upper`, `limit_stiffness`,
+    `limit_damping`, `limit_width`, `effort`, `stiffness`, `rest`, `damping`, `friction`, `friction_speed`,
+    `armature`, `mimic`, `prescribed`.
     A `parent` of None is the world.
     """
 

@@ -73,17 +73,30 @@ def _stops(
         return plain and (joint.lower is not None or joint.upper is not None)
 
     effort = _per_dof([_or(j.effort, np.inf) for j in own], own)
-    stiffness, damping, width = stop_defaults(joints, links, parents, own, effort)
+    usual = stop_defaults(joints, links, parents, own, effort)
+    names = ("limit_stiffness", "limit_damping", "limit_width")
+    stops = {
+        f"joint_{n}": _chosen(own, n, default) for n, default in zip(names, usual, strict=True)
+    }
     return {
         "limited": _dofs(own, ends),
         "joint_lower": _per_dof([_or(j.lower, -np.inf) for j in own], own),
         "joint_upper": _per_dof([_or(j.upper, np.inf) for j in own], own),
-        "joint_limit_stiffness": stiffness,
-        "joint_limit_damping": damping,
-        "joint_limit_width": width,
+        **stops,
         "saturated": _dofs(own, lambda joint: joint.effort is not None),
         "joint_effort": effort,
     }
+
+
+def _chosen(own: list[Joint], field: str, defaults: AnyArray) -> AnyArray:
+    """What a joint says of its degrees of freedom, or the default where it says nothing."""
+    parts, start = [], 0
+    for joint in own:
+        stop = start + JOINTS[joint.kind].nv
+        given = getattr(joint, field)
+        parts.append(defaults[start:stop] if given is None else _spread(given, stop - start))
+        start = stop
+    return _concatenate(parts)
 
 
 def _motors(own: list[Joint], actuators: tuple[Actuator, ...]) -> dict[str, Any]:

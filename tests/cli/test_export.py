@@ -37,8 +37,8 @@ def test_file_and_function_are_called_as_asked(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("", "'isthmus export' needs --to, one of c"),
-        ("--to rust", "--to cannot be 'rust'; it is one of 'c'"),
+        ("", "'isthmus export' needs --to, one of c, urdf, mjcf"),
+        ("--to rust", "--to cannot be 'rust'; it is one of 'c', 'urdf', 'mjcf'"),
         ("--to c --out missing/step.c", "there is no folder 'missing'"),
         ("--to c --out step.h", "the file must end in .c"),
         ("--to c --name 2nd", "no name of a function in C"),
@@ -54,3 +54,21 @@ def test_what_cannot_be_exported_is_said_in_one_sentence(
     assert main(["export", "library:pendulum", *words.split()]) == 2
     assert sentence in one_sentence(capsys)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("to", ["urdf", "mjcf"])
+def test_export_writes_the_mechanism_for_other_programs(to, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "library:cart_pole", "--to", to]) == 0
+    said = capsys.readouterr()
+    name = {"urdf": "cart_pole.urdf", "mjcf": "cart_pole.xml"}[to]
+    assert (said.err, said.out.splitlines()[0]) == ("", f"wrote {name}")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_what_a_format_has_not_is_one_line_beside_the_result(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "library:cube", "--to", "urdf"]) == 0
+    said = capsys.readouterr()
+    assert said.err.count("\n") == 1
+    assert "shape of kind 'plane'" in said.err

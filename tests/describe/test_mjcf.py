@@ -25,6 +25,7 @@ from isthmus.dynamics import (
     passive_torque,
     point_motion,
 )
+from isthmus.errors import DescriptionWarning
 
 EVERYTHING = """<mujoco model="everything">
   <compiler angle="degree" eulerseq="zyx"/>
@@ -364,3 +365,36 @@ def test_a_representable_file_is_read_without_a_word():
         warnings.simplefilter("error")
         for text in (EVERYTHING, CHAIN, MOTORS):
             assert isinstance(parse_mjcf(text), Description)
+
+
+FOLLOWER = """<mujoco><compiler angle="radian"/>
+  <worldbody>
+    <body name="a"><joint name="one" ref="0.3"/><geom size="0.1"/>
+      <body name="b"><joint name="two" ref="-0.2"/><geom size="0.1"/>
+        <body name="c"><joint name="three" range="-1 1e16"/><geom size="0.1"/></body></body></body>
+  </worldbody>
+  <equality>{}</equality>
+  <actuator><motor joint="three"/></actuator>
+</mujoco>"""
+FOLLOWS = '<joint joint1="{}" joint2="{}" polycoef="0.1 -2 0 0 0"/>'
+
+
+def test_a_linear_equality_of_two_joints_makes_one_follow_the_other():
+    found = parse_mjcf(FOLLOWER.format(FOLLOWS.format("two", "one")))
+    one, two, three = found.joints
+    assert (one.mimic, three.mimic) == (None, None)
+    assert two.mimic is not None
+    assert (two.mimic.joint, two.mimic.multiplier) == ("one", -2.0)
+    assert two.mimic.offset == pytest.approx(-0.2 + 0.1 + 2 * 0.3)
+    assert (three.lower, three.upper) == (-1.0, None)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [[("three", "one")], [("two", "one"), ("one", "two")], [("two", "one"), ("two", "three")]],
+)
+def test_joints_that_cannot_follow_stay_as_they_are(pairs):
+    text = FOLLOWER.format("".join(FOLLOWS.format(*pair) for pair in pairs))
+    with pytest.warns(DescriptionWarning, match="equality constraint 'number"):
+        found = parse_mjcf(text)
+    assert sum(joint.mimic is not None for joint in found.joints) == len(pairs) - 1

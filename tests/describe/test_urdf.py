@@ -348,3 +348,41 @@ def test_lines_point_at_their_elements():
     assert find(found.joints, "j").line == 4
     assert isinstance(found.links[0], Link)
     assert isinstance(found.joints[0], Joint)
+
+
+# the world, bodies without mass, bounds
+
+
+def test_a_root_called_world_is_the_world_itself():
+    text = robot(
+        link("world", ""),
+        link("a"),
+        link("mark", ""),
+        joint("1", "world", "a"),
+        joint("2", "world", "mark", "<origin xyz='1 2 3'/>", "fixed"),
+    )
+    with pytest.warns(DescriptionWarning, match="'mark', became named points"):
+        found = parse_urdf(text)
+    assert [(j.name, j.parent, j.child) for j in found.joints] == [("1", None, "a")]
+    assert [(p.name, p.link, p.frame.position) for p in found.points] == [("mark", None, (1, 2, 3))]
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.errors.DescriptionWarning")
+def test_a_world_that_shall_fly_is_a_link_unless_the_file_has_a_floating_base():
+    for kind, names in (("fixed", ["world", "a"]), ("floating", ["a"])):
+        text = robot(link("world", ""), link("a"), joint("1", "world", "a", kind=kind))
+        found = parse_urdf(text, base="free")
+        assert [link.name for link in found.links] == names
+        assert found.joints[0].kind == "free"
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.errors.DescriptionWarning")
+def test_a_welded_link_whose_inertia_the_file_gives_stays_a_link_even_if_that_is_zero():
+    text = robot(link("a"), link("b", heavy(0, 0, 0, 0)), joint("1", "a", "b", kind="fixed"))
+    assert [link.name for link in parse_urdf(text).links] == ["a", "b"]
+
+
+def test_bounds_from_1e16_on_are_none():
+    limit = "<limit lower='-1e16' upper='2' effort='1e16' velocity='1'/>"
+    found = find(parse_urdf(robot(link("a"), link("b"), joint("1", "a", "b", limit))).joints, "1")
+    assert (found.lower, found.upper, found.effort) == (None, 2.0, None)

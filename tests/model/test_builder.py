@@ -48,3 +48,14 @@ def test_a_free_link_without_mass_is_doubted():
     with pytest.warns(DescriptionWarning) as caught:
         robot.model()
     assert any("'frame' move freely but have no mass" in str(w.message) for w in caught)
+
+
+def test_stops_are_what_a_joint_says_or_what_suits_its_masses():
+    make = ist.Builder()
+    for name, numbers in (("a", {}), ("b", {"limit_stiffness": 7.0, "limit_width": 0.2})):
+        make.add_link(name, mass=1.0, inertia=(1.0, 1.0, 1.0))
+        make.add_joint_revolute(name, None, name, lower=-1.0, **numbers)
+    model = make.model()
+    assert model.joint_limit_stiffness.tolist() == [1e4, 7.0]
+    assert model.joint_limit_width.tolist() == [0.01, 0.2]
+    assert model.joint_limit_damping[0] == model.joint_limit_damping[1]

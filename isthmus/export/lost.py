@@ -1,0 +1,46 @@
+"""What of a model a file cannot hold, whatever its format: each kind once, all in one sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isthmus.describe.description import Description, Joint
+from isthmus.describe.mjcf_left_out import LeftOut
+from isthmus.describe.notes import say
+from isthmus.errors import ExportWarning
+from isthmus.export.description import row
+from isthmus.model.model import Model
+
+SPEED = Joint("", "fixed", None, "").friction_speed
+"""[rad/s or m/s]"""
+
+
+def note_common_losses(model: Model, found: Description, lost: LeftOut) -> None:
+    """What neither URDF nor MJCF has."""
+    if model.networks:
+        lost.add("networks at named variables")
+    for joint in found.joints:
+        if joint.prescribed:
+            lost.add("that its motion is prescribed, of joint", joint.name)
+
+
+def is_unusual_speed(joint: Joint) -> bool:
+    """Whether dry friction is smoothed within another speed than a reader takes for granted."""
+    return any(speed != SPEED for speed in row(joint.friction_speed))
+
+
+def single(joint: Joint, field: str, lost: LeftOut) -> float:
+    """The one number that a format has for all degrees of freedom of a joint: their mean, if they differ."""
+    numbers = np.atleast_1d(np.asarray(getattr(joint, field), float))
+    if not numbers.size:
+        return 0.0
+    if np.all(numbers == numbers[0]):
+        return float(numbers[0])
+    lost.add(f"differences of {field} (the mean was written) within joint", joint.name)
+    return float(np.mean(numbers))
+
+
+def tell(lost: LeftOut, format: str, path: str) -> None:
+    """One warning that lists what was lost."""
+    if sentence := lost.sentence(f"what the model has and {format} has not was left out"):
+        say(sentence, path, ExportWarning)

@@ -1,0 +1,163 @@
+"""Model -> MJCF that MuJoCo compiles and `load` reads back to the same numbers.
+
+A link is a body whose frame is the link's; a fixed joint is a body without joint (its name stands in a custom
+text), a planar one two slides and a hinge, a joint that follows another one an equality constraint. Nothing is
+left to MuJoCo's defaults that changes a number. What MJCF lacks is named in one warning.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from isthmus.describe.description import Description, Joint, Link
+from isthmus.describe.files import PathLike
+from isthmus.describe.mjcf_bodies import OWN, WELD
+from isthmus.describe.mjcf_left_out import LeftOut
+from isthmus.describe.notes import quoted
+from isthmus.errors import NotExpressible
+from isthmus.export.description import description_of, row
+from isthmus.export.lost import is_unusual_speed, note_common_losses, tell
+from isthmus.export.mjcf_joints import Part, parts_of, pose_of, write_actuators, write_joint
+from isthmus.export.mjcf_shapes import placed, write_geoms, write_sites
+from isthmus.export.possible import raised, with_possible_inertias
+from isthmus.export.xml_text import Xml, check_path, refuse_names, write
+from isthmus.model.model import Model
+
+LEAST = 1e-14
+"""Mass [kg] and second moment [kg·m²] that MuJoCo, which asks for more than 1e-15, lets move."""
+ENDINGS = (".xml", ".mjcf")
+
+
+def export_mjcf(model: Model, path: PathLike, *, repair: str = "none") -> None:
+    """Writes the model as MJCF; `ist.load(path)` gives the same numbers again.
+
+    Positions and velocities are MuJoCo's `qpos` and `qvel`, save those of joints that follow another one. Joints
+    with a bounded effort, a gear, gains or a delay get an actuator. A planar joint loads back as two prismatic
+    ones and a revolute one, with the same coordinates.
+
+    Args:
+        path: ends in `.xml` or `.mjcf`; the file appears when it is complete.
+        repair: `nearest` writes the nearest possible inertias where no body can have the model's.
+
+    Raises:
+        NotExpressible: a free joint hangs from a link, or a link is called `world`.
+        BadModel: it has inertias that no body can have.
+        BadFile: the file cannot be written.
+
+    Warns:
+        ExportWarning: MJCF has no place for some of the numbers; says for which.
+    """
+    check_path(path, ENDINGS)
+    text, lost = to_mjcf(model, repair=repair)
+    write(text, path)
+    tell(lost, "MJCF", str(os.fspath(path)))
+
+
+def to_mjcf(model: Model, *, repair: str = "none") -> tuple[str, LeftOut]:
+    """The text of an MJCF, and what it does not hold."""
+    found = with_possible_inertias(description_of(model), repair)
+    _refuse(found)
+    lost = LeftOut()
+    note_common_losses(model, found, lost)
+    parts = parts_of(found, lost)
+    xml = Xml()
+    xml.open("mujoco", model=found.name)
+    xml.leaf(
+        "compiler", angle="radian", autolimits="false", inertiafromgeom="false", balanceinertia="false",
+        boundmass=0.0, boundinertia=0.0,
+    )  # fmt: skip
+    xml.leaf("option", gravity=found.gravity)
+    _write_own_data(xml, found, parts)
+    _write_bodies(xml, found, parts, lost)
+    _write_mimics(xml, found)
+    write_actuators(xml, parts)
+    return xml.text(), lost
+
+
+def _refuse(found: Description) -> None:
+    families = (found.links, found.joints, found.points, found.shapes)
+    refuse_names([member.name for family in families for member in family], "MJCF")
+    reasons = []
+    if inside := [j.name for j in found.joints if j.kind == "free" and j.parent is not None]:
+        reasons.append(f"its free joints hang from the world, but {quoted(inside)} from a link")
+    if any(link.name == "world" for link in found.links):
+        reasons.append("a link is called 'world', which is the world's own name there")
+    if reasons:
+        raise NotExpressible(
+            "MJCF", reasons, "Hang it from the world, rename it, or write URDF: `export_urdf`."
+        )
+
+
+def _write_own_data(xml: Xml, found: Description, parts: dict[str, list[Part]]) -> None:
+    """What MJCF has not and our reader takes: names of fixed joints, smoothing of friction, unusual stops."""
+    welds = [j for j in found.joints if j.kind == "fixed" and j.name != f"{j.child}_weld"]
+    moving = [part.joint for own in parts.values() for part in own]
+    numbers = [(name, joint) for joint in moving for name in OWN if _is_own(joint, name)]
+    if welds or numbers:
+        xml.open("custom")
+        for name, joint in numbers:
+            xml.leaf("numeric", name=f"{name} of {joint.name}", data=getattr(joint, name))
+        for joint in welds:
+            xml.leaf("text", name=f"{WELD}{joint.child}", data=joint.name)
+        xml.close()
+
+
+def _is_own(joint: Joint, name: str) -> bool:
+    """Whether a reader would take something else for granted."""
+    if name == "friction_speed":
+        return joint.mimic is None and is_unusual_speed(joint)
+    return getattr(joint, name) is not None
+
+
+def _write_bodies(
+    xml: Xml, found: Description, parts: dict[str, list[Part]], lost: LeftOut
+) -> None:
+    """Bodies inside each other, in the order of the links: parents first, depth first."""
+    xml.open("worldbody")
+    write_geoms(xml, found, None, lost)
+    write_sites(xml, found, None)
+    links = {link.name: link for link in found.links}
+    above: list[str] = []
+    for joint in found.joints:
+        while above and above[-1] != joint.parent:
+            above.pop()
+            xml.close()
+        xml.open("body", name=joint.child, **placed(pose_of(joint, lost)))
+        _write_inertia(xml, links[joint.child], joint.kind != "fixed", lost)
+        for part in parts[joint.name]:
+            write_joint(xml, part)
+        write_geoms(xml, found, joint.child, lost)
+        write_sites(xml, found, joint.child)
+        above.append(joint.child)
+    for _ in range(len(above) + 1):
+        xml.close()
+
+
+def _write_inertia(xml: Xml, link: Link, moves: bool, lost: LeftOut) -> None:
+    mass = float(np.asarray(link.mass))
+    if moves and mass < LEAST:
+        lost.add(
+            f"that it weighs nothing ({LEAST:g} kg, which MuJoCo lets move), of link", link.name
+        )
+        mass = LEAST
+    diagonal = not any(row(link.inertia)[3:])
+    if moves or not diagonal:
+        link = raised(link, LEAST)
+    six = row(link.inertia)
+    numbers = {"diaginertia": six[:3]} if diagonal else {"fullinertia": six}
+    xml.leaf("inertial", pos=link.com, mass=mass, **numbers)
+
+
+def _write_mimics(xml: Xml, found: Description) -> None:
+    followers = [joint for joint in found.joints if joint.mimic is not None]
+    if followers:
+        xml.open("equality")
+        for joint in followers:
+            mimic = joint.mimic
+            assert mimic is not None
+            poly = (mimic.offset, mimic.multiplier, 0.0, 0.0, 0.0)
+            xml.leaf("joint", name=f"{joint.name} follows {mimic.joint}", joint1=joint.name,
+                     joint2=mimic.joint, polycoef=poly)  # fmt: skip
+        xml.close()
