@@ -23,27 +23,53 @@ SLIDING = {"prismatic": 1, "planar": 2, "free": 3}
 MEASURES = {"point/position": "way", "point/velocity": "way"}
 
 
-def match(table: Table, model: Model | None, options: Options) -> Motion:
-    """The motion that a table holds; time stamps and numbers as they are, in SI units."""
-    columns = renamed(table, options)
-    joints = revealed(columns) if model is None else joints_of(model)
-    found = matching(columns, Dictionary(joints, model), table.source, options)
-    for text in missing(found, model):
+def match(tables: list[Table], model: Model | None, options: Options) -> list[Motion]:
+    """The motion that each table of a file holds; time stamps and numbers as they are, in SI units."""
+    _check_names(tables, options)
+    columns = [renamed(table, options) for table in tables]
+    names = dict.fromkeys(name for each in columns for name in each)
+    joints = revealed(names) if model is None else joints_of(model)
+    words = Dictionary(joints, model)
+    found = [
+        matching(each, words, t.source, options) for each, t in zip(columns, tables, strict=True)
+    ]
+    _check_whole(found, model, options)
+    return [assembled(*each, options) for each in zip(columns, found, tables, strict=True)]
+
+
+def _check_names(tables: list[Table], options: Options) -> None:
+    """Names of columns in the options must be names of columns in the file."""
+    known = dict.fromkeys(name for table in tables for name in table.columns)
+    for name in [*options.columns, *(name for name in (options.runs, options.time) if name)]:
+        if name not in known and name not in options.columns.values():
+            raise BadOption(
+                f"{tables[0].source!r} has no column {name!r}.{did_you_mean(name, known)}"
+            )
+
+
+def _check_whole(found: list[Match], model: Model | None, options: Options) -> None:
+    """What all tables of a file lack together, and units that apply to none of them."""
+    first = found[0]
+    targets = {f"{i} {c}": t for i, each in enumerate(found) for c, t in each.targets.items()}
+    extra = list(dict.fromkeys(column for each in found for column in each.extra))
+    whole = Match(first.source, first.joints, targets, {}, extra, first.notes)
+    for text in missing(whole, model):
         if options.missing == "refuse":
             raise BadMotion(text)
-        found.notes.append(text)
-    if found.extra:
-        found.notes.append(f"kept as extra/NAME: {listed(found.extra)}.")
-    return assembled(columns, found, table, options)
+        first.notes.append(text)
+    used = {
+        key for each in found for column, target in each.targets.items()
+        for key in _unit_keys(each.joints, column, target)
+    } | {key for column in extra for key in (column, f"extra/{column}")}  # fmt: skip
+    if idle := [key for key in options.units if key not in used]:
+        have = sorted({ADDRESS.get(target.key, target.key) for target in targets.values()})
+        raise BadOption(
+            f"units has {idle[0]!r}, but {first.source!r} has nothing of that name; it has {listed(have)}."
+        )
 
 
 def renamed(table: Table, options: Options) -> dict[str, np.ndarray]:
     """The columns under the names that the caller gave them; those given None are left out."""
-    for name in [*options.columns, *([options.runs] if options.runs else [])]:
-        if name not in table.columns:
-            raise BadOption(
-                f"{table.source!r} has no column {name!r}.{did_you_mean(name, table.columns)}"
-            )
     named: dict[str, np.ndarray] = {}
     for column, values in table.columns.items():
         name = options.columns.get(column, column)
@@ -129,26 +155,21 @@ def without_unit(column: str) -> tuple[str, str | None]:
 def in_si(
     columns: dict[str, np.ndarray], found: Match, options: Options
 ) -> dict[Target, np.ndarray]:
-    """The values of each target in SI units; a unit that applies to nothing is refused."""
-    kinds, used, values = _kinds(found.joints), set(), {}
+    """The values of each target in SI units, channels among them."""
+    kinds, values = _kinds(found.joints), {}
     for column, target in found.targets.items():
         measures = kinds.get(target, _measured(target))
         unit: Unit | None = found.said.get(column)
-        for key in _unit_keys(found.joints, column, target):
-            if key in options.units:
-                unit = options.units[key]
-                used.add(key)
-                break
+        for key in reversed(_unit_keys(found.joints, column, target)):
+            unit = options.units.get(key, unit)
         scale = None if unit is None or measures == "number" else factor(unit, measures)
         if unit is not None and scale is None and column in found.said:
             what = described(found.joints, target)
             found.notes.append(f"the unit that {column!r} says is no unit of {what}.")
         values[target] = columns[column] * (1.0 if scale is None else scale)
-    if idle := [key for key in options.units if key not in used]:
-        raise BadOption(
-            f"units has {idle[0]!r}, but {found.source!r} has nothing of that name; it has "
-            f"{listed(sorted({ADDRESS.get(t.key, t.key) for t in values}))}."
-        )
+    for column in found.extra:
+        unit = options.units.get(column, options.units.get(f"extra/{column}", 1.0))
+        values[Target(f"extra/{column}")] = columns[column] * factor(unit, "")
     return values
 
 
@@ -204,8 +225,9 @@ def assembled(
         arrays[key] = array = np.full((rows, *shape), np.nan)
         for index, x in entries.items():
             array[(slice(None), *index)] = x
-    arrays |= {f"extra/{name}": columns[name] for name in found.extra}
     q, v = arrays.pop("q", None), arrays.pop("v", None)
+    if found.extra:
+        found.notes.append(f"kept as extra/NAME: {listed(found.extra)}.")
     about = About(table.source, (*table.notes, *found.notes))
     return Motion(time, q, v, arrays, found.joints, about)
 

@@ -16,7 +16,7 @@ from isthmus.data.match import match
 from isthmus.data.options import Options, checked
 from isthmus.data.tables import PathLike, Table, found_files, read_tables
 from isthmus.data.tidy import tidied
-from isthmus.errors import DataWarning
+from isthmus.errors import BadMotion, DataWarning
 from isthmus.model.model import Model
 from isthmus.simulate.motion import Motion
 
@@ -58,8 +58,8 @@ def read_motion(
 
 def _read(file: Path, model: Model | None, options: Options) -> list[Motion]:
     """The motions of one file, each with its doubts."""
-    tables = read_tables(file, options)
-    found = [match(part, model, options) for table in tables for part in _by_run(table, options)]
+    tables = [part for table in read_tables(file, options) for part in _by_run(table, options)]
+    found = match(tables, model, options)
     motions = found if options.runs else [aligned(found, options)]
     return [
         _doubted(piece, model, options) for motion in motions for piece in tidied(motion, options)
@@ -72,6 +72,8 @@ def _by_run(table: Table, options: Options) -> list[Table]:
         return [table]
     numbers = table.columns[options.runs]
     parts = []
+    if not np.any(np.isfinite(numbers)):
+        raise BadMotion(f"the column {options.runs!r} of {table.source!r} numbers no run.")
     for value in dict.fromkeys(numbers[np.isfinite(numbers)].tolist()):
         rows = numbers == value
         columns = {name: x[rows] for name, x in table.columns.items()}

@@ -1,0 +1,57 @@
+"""Parquet files as tables: columns of numbers, times, and lists of one length."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from isthmus.data.options import Options
+from isthmus.data.tables import Table, as_columns
+from isthmus.errors import BadFile, MissingExtra
+
+
+def read(path: str | os.PathLike[str], options: Options) -> list[Table]:
+    """The one table of a Parquet file."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtra("pyarrow", "parquet", f"Reading {str(path)!r}") from None
+    try:
+        table = parquet.read_table(path).flatten()
+    except (pyarrow.ArrowInvalid, OSError) as failed:
+        raise BadFile(
+            f"{str(path)!r} is no Parquet file, or was not written to its end: {str(failed).splitlines()[0]}."
+        ) from None
+    arrays: dict[str, np.ndarray] = {}
+    notes: list[str] = []
+    for name in table.column_names:
+        if name in arrays:
+            raise BadFile(f"{str(path)!r} has two columns called {name!r}.")
+        values = _values(str(path), name, table.column(name), notes)
+        if values is not None:
+            arrays[name] = values
+    return [Table(str(path), as_columns(str(path), arrays), tuple(notes))]
+
+
+def _values(source: str, name: str, column: Any, notes: list[str]) -> np.ndarray | None:
+    """The numbers of a column; None for text."""
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_timestamp(kind):
+        whole = column.cast("timestamp[ns]").cast("int64").to_numpy(zero_copy_only=False)
+        notes.append(f"{name!r} is counted from its first row, {column[0]}.")
+        return (whole - whole[0]) * 1e-9
+    if types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind):
+        rows = column.to_pylist()
+        if len({len(row) for row in rows if row is not None}) != 1:
+            raise BadFile(f"{source!r}: the lists of column {name!r} have different lengths.")
+        width = next(len(row) for row in rows if row is not None)
+        blank = [np.nan] * width
+        return np.array([blank if row is None else row for row in rows], dtype=np.float64)
+    if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
+        return column.cast("float64").to_numpy(zero_copy_only=False)
+    return None
