@@ -47,10 +47,20 @@ class Export:
 
     def run(self) -> int:
         """Writes it, and says what was written."""
+        self._refuse_what_is_for_c()
         model = load_model(self.file, self.base, self.repair)
         for line in WRITERS[self.to](self, model):
             print(line)
         return 0
+
+    def _refuse_what_is_for_c(self) -> None:
+        for field in dataclasses.fields(self):
+            if self.to != "c" and field.name in OF_C and getattr(self, field.name) != field.default:
+                raise BadOption(f"--{field.name} says how to step, which is for --to c only.")
+
+
+OF_C = ("name", "dt", "parameters", "integrator", "explicit", "substeps")
+"""Options that say how the C function steps."""
 
 
 def write_c(asked: Export, model: ist.Model) -> list[str]:

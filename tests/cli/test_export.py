@@ -44,6 +44,7 @@ def test_file_and_function_are_called_as_asked(tmp_path, capsys):
         ("--to c --name 2nd", "no name of a function in C"),
         ("--to c --dt -1", "--dt must be a positive number"),
         ("--to c --substeps 0", "--substeps must be from 1"),
+        ("--to urdf --dt 0.01", "--dt says how to step, which is for --to c only"),
         ("--to c --nme x", "Did you mean '--name'?"),
     ],
 )
