@@ -63,7 +63,7 @@ class BSpline(eqx.Module):
     def __call__(self, x: Float[AnyArray, "1"]) -> Float[AnyArray, " out"]:
         c = jnp.asarray(self.coefficients)
         step = (self.high - self.low) / (len(c) - 3)
-        knots = self.low + step * (jnp.arange(len(c)) - 1.0)
+        knots = self.low + step * (jnp.arange(len(c), dtype=c.dtype) - 1.0)
         value = lambda at: _bump((at - knots) / step) @ c
         inside = jnp.clip(x[0], self.low, self.high)
         there, slope = jax.jvp(value, (inside,), (jnp.ones_like(inside),))

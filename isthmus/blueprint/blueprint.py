@@ -34,7 +34,7 @@ class Blueprint:
 
     wires: tuple[Wire, ...] = ()
 
-    def __init__(self, wires: Iterable[Wire] = ()) -> None:
+    def __init__(self, wires: Iterable[Any] = ()) -> None:
         given = (wires,) if isinstance(wires, Wire) else tuple(wires)
         if wrong := [w for w in given if not isinstance(w, Wire)]:
             raise BadWiring(f"a Blueprint takes Wires, not {wrong[0]!r}.")

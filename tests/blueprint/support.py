@@ -1,0 +1,25 @@
+"""Hybrid models with weights that are anything but zero."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import numpy as np
+
+import isthmus as ist
+
+PENDULUM = ist.library.pendulum(2, damping=0.05)
+START = ist.State([0.9, -0.4], [0.5, -1.5])
+KEY = jax.random.key(0)
+
+
+def attached(*wires, model=PENDULUM, **options):
+    return ist.Blueprint(wires).attach(model, key=KEY, **options)
+
+
+def shaken(model, seed=0, size=0.5):
+    """The same hybrid with random weights."""
+    numbers = np.random.default_rng(seed)
+    other = lambda x: np.asarray(x) + size * numbers.normal(size=np.shape(x))
+    nets = [eqx.tree_at(lambda w: w.net, w, jax.tree.map(other, w.net)) for w in model.networks]
+    return dataclasses.replace(model, networks=tuple(nets))
