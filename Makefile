@@ -43,7 +43,7 @@ format: $(ready) ## put the code into the common format, mend what can be mended
 	@.venv/bin/ruff check -q --fix . ; .venv/bin/ruff format -q .
 
 bench: $(bench_ready) ## speed on this machine, beside other engines
-	@.venv/bin/python -m benchmarks $(ARGS)
+	@.venv/bin/isthmus bench --out out $(ARGS)
 
 smoke: $(newest_ready) ## a few tests with the newest JAX; needs Python 3.12 or newer
 	@.venv-newest/bin/python -m pytest -q -m smoke $(ARGS)

@@ -15,6 +15,7 @@ import re
 from typing import Annotated, Any
 
 from isthmus import __version__
+from isthmus.cli.bench import Bench
 from isthmus.cli.check import Check
 from isthmus.cli.export import Export
 from isthmus.cli.info import Info
@@ -22,7 +23,9 @@ from isthmus.cli.output import Refused
 from isthmus.cli.simulate import Simulate
 from isthmus.errors import did_you_mean
 
-COMMANDS: dict[str, Any] = {"info": Info, "simulate": Simulate, "check": Check, "export": Export}
+COMMANDS: dict[str, Any] = {
+    "info": Info, "simulate": Simulate, "check": Check, "export": Export, "bench": Bench,
+}  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 
 FILE is a URDF or MJCF file, or a model that comes with isthmus: library:pendulum, library:quadruped …

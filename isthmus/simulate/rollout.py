@@ -124,7 +124,8 @@ def native_rollout(given: tuple, settings: tuple, engine: Engine) -> tuple | Non
 def _outline(model: Model, chosen: tuple[Selection, ...]) -> Motion:
     """A motion of the structure that `run` gives."""
     signals: dict[str, AnyArray] = {selection.text: np.zeros(1) for selection in chosen}
-    return Motion(np.zeros(1), np.zeros((1, model.nq)), np.zeros((1, model.dof)), signals)
+    q, v = np.zeros((1, model.nq)), np.zeros((1, model.dof))
+    return Motion(np.zeros(1), q, v, signals, joints_of(model))
 
 
 # one world ---------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def one_sentence(capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.smoke
 @pytest.mark.parametrize(
     "words",
-    ["--help", "info --help", "simulate --help", "check --help", "export --help", "--version"],
+    ["--help", "--version", *(f"{name} --help" for name in arguments.COMMANDS)],
 )
 def test_help_is_instant(words):
     """No array library is loaded for it."""

@@ -1,4 +1,9 @@
-"""The cases of the table: what we run, what the peers run, and that both give the same numbers."""
+"""Native code beside its peers: what we run, what the peers run, and that both give the same numbers.
+
+Times are CPU seconds of one thread, medians of alternating repeats; compilers are measured in CPU seconds of all
+their threads, XLA's runs on the wall, and the row on threads by the least of many on the wall: it says little on a
+busy machine.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 
 import isthmus as ist
-from benchmarks.native_peers import casadi_gradient, casadi_step, pinocchio_of
-from benchmarks.native_timing import Row, fastest, race
 from isthmus import native
+from isthmus.bench.machine import hint
+from isthmus.bench.native_peers import casadi_gradient, casadi_step, pinocchio_of
+from isthmus.bench.rows import Row
+from isthmus.bench.timing import fastest, race
 from isthmus.dynamics import forward_dynamics
 
 STEPS, DT = 500, 0.01
@@ -28,7 +35,7 @@ def compiled(fn: Callable, *examples: Any) -> tuple[Any, Any, float]:
     lanes = native.compile(fn, *examples)
     lanes(*examples)
     took = WORK() - began
-    alone = native.compile(fn, *examples)
+    alone: Any = native.compile(fn, *examples)
     alone.lanes = 1
     return lanes, alone, took
 
@@ -49,9 +56,10 @@ def xla_rows(
             (theirs,) = race(
                 lambda r=run, x=given: jax.block_until_ready(r(*x)), repeats=7, clock=WALL
             )
-        rows.append(Row(work, ours, f"XLA float{64 if wide else 32}", theirs))
+        peer = f"XLA float{64 if wide else 32}"
+        rows.append(Row(work, ours, peer, theirs, compile=took, peer_compile=compiling))
         if wide:
-            rows.append(Row(f"{work}: trace + compile", took, "XLA", compiling, 1.0))
+            rows.append(Row(f"{work}: trace + compile", took, peer, compiling, 1.0))
     return rows
 
 
@@ -83,30 +91,31 @@ def casadi_loss(ca: Any, theta: Any) -> Any:
 
 
 def double_pendulum(quick: bool) -> list[Row]:
+    """The gradient of a rollout by lengths and masses."""
     theta = np.array([1.0, 1.2, 1.0, 0.8])
     fn = jax.value_and_grad(pendulum_loss)
     lanes, _, took = compiled(fn, theta)
     many = theta * (1.0 + 0.1 * np.random.default_rng(0).random((1024, 4)))
     peer = casadi_gradient(casadi_loss, 4, "pendulum")
     ours = [lambda: lanes(theta), lambda: lanes.map(many, threads=1)]
-    rows = []
-    if peer is None:
-        one, all_of = race(*ours, repeats=9 if quick else 25)
-        rows += [
-            Row("double pendulum gradient, 1 world", one),
-            Row("1,024 worlds, one thread", all_of),
-        ]
-    else:
+    peers = []
+    if peer is not None:
         same(lanes(theta)[1], peer(theta)[0, 1:], 1e-5)
-        one, all_of, his_one, his_all = race(
-            *ours, lambda: peer(theta), lambda: peer(many), repeats=9 if quick else 25
-        )
-        rows += [
-            Row("double pendulum gradient, 1 world", one, "CasADi C", his_one, 2.0),
-            Row("the same, 1,024 worlds, one thread", all_of, "CasADi C", his_all, 10.0),
-        ]
-    rows.append(Row("its trace + compile", took, "2 s", 2.0, 1.0))
+        peers = [lambda: peer(theta), lambda: peer(many)]
+    one, all_of, *his = race(*ours, *peers, repeats=9 if quick else 25)
+    rows = [
+        versus_casadi("double pendulum gradient, 1 world", one, his[:1], 2.0, took),
+        versus_casadi("double pendulum gradient, 1,024 worlds", all_of, his[1:], 10.0),
+    ]
     return rows + xla_rows("double pendulum gradient", fn, (theta,), one, took, quick)
+
+
+def versus_casadi(
+    work: str, ours: float, his: list[float], wanted: float | None, took: float | None = None
+) -> Row:
+    """A row beside CasADi's C; `his` is empty where CasADi is not here."""
+    theirs = his[0] if his else None
+    return Row(work, ours, "CasADi C", theirs, wanted, took, missing=hint("CasADi"))
 
 
 # problem (c): a path to follow
@@ -132,10 +141,11 @@ def path_of(lengths: Any) -> Any:
 
 
 def path_problem(quick: bool) -> list[Row]:
+    """The gradient of a loss on a path, by two lengths."""
     target = native.compile(path_of, np.ones(2))(np.array([3.0, 4.0]))
     fn = jax.value_and_grad(lambda l: jnp.sum((target - path_of(l)) ** 2) / STEPS)
     lengths = np.array([2.0, 3.0])
-    lanes, _, _ = compiled(fn, lengths)
+    lanes, _, took = compiled(fn, lengths)
     value, slope = lanes(lengths)
     same(value, 1.92317939449159, 1e-9)
     same(slope, [-1.25855338195, -2.54612092566], 1e-8)
@@ -148,12 +158,13 @@ def path_problem(quick: bool) -> list[Row]:
         return ca.sumsqr(before - ca.DM(target.T)) / STEPS
 
     peer = casadi_gradient(loss, 2, "path")
-    if peer is None:
-        return [Row("problem (c), 1 world", race(lambda: lanes(lengths))[0])]
-    same(slope, peer(lengths)[0, 1:])
-    one, his = race(lambda: lanes(lengths), lambda: peer(lengths), repeats=9 if quick else 25)
+    peers = []
+    if peer is not None:
+        same(slope, peer(lengths)[0, 1:])
+        peers = [lambda: peer(lengths)]
+    one, *his = race(lambda: lanes(lengths), *peers, repeats=9 if quick else 25)
     # TDS's best row (82 µs) is half of CasADi's 165 µs where both were measured: 1.5 times faster is 3 times CasADi
-    return [Row("problem (c), 1 world", one, "CasADi C", his, 3.0)]
+    return [versus_casadi("gradient of a path to follow, 1 world", one, his, 3.0, took)]
 
 
 # problem (a): a small network
@@ -170,6 +181,7 @@ def layers(theta: Any, module: Any) -> tuple:
 
 
 def network(quick: bool) -> list[Row]:
+    """A small network and its gradient."""
     theta = 0.3 * np.sin(1.0 + 0.7 * np.arange(175))
     given = np.array([0.1, -0.2, 0.3, 0.4])
 
@@ -184,7 +196,7 @@ def network(quick: bool) -> list[Row]:
         return W3 @ elu(W2 @ elu(W1 @ (ca.DM(given) + b0) + b1) + b2) + b3
 
     fn = jax.value_and_grad(value)
-    lanes, alone, _ = compiled(fn, theta)
+    lanes, alone, took = compiled(fn, theta)
     same(lanes(theta)[0], -0.021522676958399, 1e-12)
     same(np.linalg.norm(lanes(theta)[1]), 2.18634789253, 1e-10)
     many = np.tile(theta, (1024, 1))
@@ -192,17 +204,14 @@ def network(quick: bool) -> list[Row]:
     peer = casadi_gradient(casadi_value, 175, "network", "SX")
     rows = np.empty((1024, 176))
     runs = [lambda f=f: f.run_blocks(1024, [many], out, 1) for f in (alone, lanes)]
-    if peer is None:
-        one, wide = race(*runs)
-        return [
-            Row("problem (a), one after the other", one / 1024),
-            Row("problem (a), lanes", wide / 1024),
-        ]
-    same(lanes(theta)[1], peer(theta)[0, 1:])
-    one, wide, his = race(*runs, lambda: peer(many, rows), repeats=9 if quick else 25)
+    peers = []
+    if peer is not None:
+        same(lanes(theta)[1], peer(theta)[0, 1:])
+        peers = [lambda: peer(many, rows)]
+    one, wide, *his = (t / 1024 for t in race(*runs, *peers, repeats=9 if quick else 25))
     return [
-        Row("problem (a), one after the other", one / 1024, "CasADi C", his / 1024, 1.0),
-        Row("problem (a), lanes", wide / 1024, "CasADi C", his / 1024),
+        versus_casadi("network of 175 weights, gradient, alone", one, his, 1.0, took),
+        versus_casadi("network of 175 weights, gradient, in lanes", wide, his, None),
     ]
 
 
@@ -219,6 +228,7 @@ def states(model: Any, count: int) -> tuple[np.ndarray, ...]:
 
 
 def quadruped(quick: bool) -> list[Row]:
+    """Forward dynamics and their gradient by state, torques and masses."""
     model = ist.library.quadruped()
     q, v, tau = states(model, 1024)
     weights = np.cos(np.arange(model.dof))
@@ -245,13 +255,14 @@ def quadruped(quick: bool) -> list[Row]:
     times = race(*runs, *([peer] if peer else []), repeats=repeats)
     wide, one, g_wide, g_one = (t / 1024 for t in times[:4])
     his = times[4] / 1024 if peer else None
-    name = "Pinocchio" if peer else ""
+    missing = hint("Pinocchio")
     rows = [
-        Row("quadruped dynamics, lanes, one thread", wide, name, his, 8.0),
-        Row("quadruped dynamics, one after the other", one, name, his, 2.0),
-        Row("its gradient (state, torques, masses), lanes", g_wide, "own forward pass", wide, -5.0),
-        Row("its gradient, one after the other", g_one, "own forward pass", one, -5.0),
-        Row("trace + compile of both, one world", took + g_took, "20 s", 20.0, 1.0),
+        Row("quadruped dynamics, in lanes", wide, "Pinocchio", his, 8.0, took, missing=missing),
+        Row("quadruped dynamics, alone", one, "Pinocchio", his, 2.0, took, missing=missing),
+        Row(
+            "quadruped gradient, in lanes", g_wide, "own forward pass", wide, -5.0, g_took, own=True
+        ),
+        Row("quadruped gradient, alone", g_one, "own forward pass", one, -5.0, g_took, own=True),
     ]
     rows += xla_rows("quadruped dynamics", forward, (q[0], v[0], tau[0]), one, took, quick)
     return rows + xla_rows(
@@ -282,8 +293,10 @@ def pinocchio_run(
 
 
 def threads(quick: bool) -> list[Row]:
+    """Two threads beside one."""
     theta = np.array([1.0, 1.2, 1.0, 0.8])
     f = native.compile(jax.value_and_grad(pendulum_loss), theta)
     many = theta * (1.0 + 0.1 * np.random.default_rng(0).random((4096, 4)))
     two, one = fastest(lambda: f.map(many, threads=2), lambda: f.map(many, threads=1))
-    return [Row("double pendulum gradient, 4,096 worlds, 2 threads", two, "1 thread", one, 1.8)]
+    work = "double pendulum gradient, 4,096 worlds, 2 threads"
+    return [Row(work, two, "1 thread", one, 1.8, own=True)]

@@ -1,8 +1,9 @@
-"""The same mechanisms in MJX and Brax: what our plain XLA code is measured against. Absent peers are left out."""
+"""The same mechanisms in MJX and Brax: what our plain XLA code is measured against."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 LEG = """
@@ -42,23 +43,8 @@ def double_pendulum_text(dt: float = 0.01) -> str:
     return f"<mujoco>{OPTION.format(dt=dt)}<worldbody>{GEOM}{upper}</worldbody></mujoco>"
 
 
-def peers() -> dict[str, Callable[[str], Work]]:
-    """The engines that are installed, by name."""
-    found: dict[str, Callable[[str], Work]] = {}
-    for name, make in (("MJX", _mjx), ("Brax", _brax)):
-        try:
-            make(double_pendulum_text())
-        except ImportError as missing:
-            print(f"{name} is left out: {missing}")
-        else:
-            found[name] = make
-    return found
-
-
 def _mjx(text: str) -> Work:
-    import mujoco
-    from mujoco import mjx
-
+    mujoco, mjx = (import_module(name) for name in ("mujoco", "mujoco.mjx"))
     compiled = mujoco.MjModel.from_xml_string(text)
     model = mjx.put_model(compiled)
     data = mjx.make_data(model)
@@ -75,9 +61,9 @@ def _mjx(text: str) -> Work:
 
 def _brax(text: str) -> Work:
     import jax.numpy as jnp
-    from brax.generalized import dynamics, integrator, pipeline
-    from brax.io import mjcf
 
+    parts = ("generalized.dynamics", "generalized.integrator", "generalized.pipeline", "io.mjcf")
+    dynamics, integrator, pipeline, mjcf = (import_module(f"brax.{part}") for part in parts)
     system = mjcf.loads(text)
 
     def forward(q: Any, v: Any) -> Any:
@@ -92,3 +78,7 @@ def _brax(text: str) -> Work:
         return after.q, after.qd
 
     return {"forward": forward, "step": step}
+
+
+ENGINES: dict[str, Callable[[str], Work]] = {"MJX": _mjx, "Brax": _brax}
+"""MJCF -> the work of one engine."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from isthmus.bench.machine import is_here
 
 LOOP = """
 void many(const double *x, double *y, double *w, casadi_int *iw, int worlds, int n) {
@@ -49,7 +51,7 @@ class CasadiCode:
             "code.c",
             "-lm",
         ]
-        subprocess.run(command, cwd=folder, check=True)
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
         self._many = ctypes.CDLL(str(folder / "code.so")).many
         self.n = n
         self.work = np.zeros(function.sz_w() + 64), np.zeros(function.sz_iw() + 64, dtype=np.int64)
@@ -65,12 +67,9 @@ class CasadiCode:
 
 def casadi_gradient(loss_of: Callable, n: int, name: str, symbol: str = "MX") -> CasadiCode | None:
     """Value and gradient of `loss_of(casadi, theta)` as compiled C."""
-    try:
-        import casadi as ca
-    except ImportError:
+    if not is_here("CasADi"):
         return None
-    if shutil.which("gcc") is None:
-        return None
+    ca = import_module("casadi")
     theta = getattr(ca, symbol).sym("theta", n)
     value = loss_of(ca, theta)
     return CasadiCode(ca.Function(name, [theta], [value, ca.gradient(value, theta)]), n)
@@ -97,10 +96,9 @@ def casadi_step(ca: Any, dt: float) -> Any:
 
 def pinocchio_of(model: Any) -> Any:
     """(module, its model) of a tree of free and aligned revolute joints, or None."""
-    try:
-        import pinocchio as pin
-    except ImportError:
+    if not is_here("Pinocchio"):
         return None
+    pin = import_module("pinocchio")
     made, where = pin.Model(), [0]
     made.gravity = pin.Motion(np.array([*model.gravity, 0.0, 0.0, 0.0]))
     for i, parent in enumerate(model.parents):

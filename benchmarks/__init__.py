@@ -1,1 +1,0 @@
-"""Speed, beside other engines: `make bench`. Every table is measured in one run; compile time stands apart."""

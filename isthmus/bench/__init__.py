@@ -1,0 +1,1 @@
+"""Speed on this machine, beside other engines: `isthmus bench`. Compiling stands apart from running."""

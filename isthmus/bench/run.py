@@ -1,0 +1,81 @@
+"""Every benchmark by its name, and a run of some of them as plain data."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import importlib
+import os
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+from isthmus.bench.machine import machine, versions
+from isthmus.bench.rows import Row
+from isthmus.errors import BadOption, did_you_mean
+
+CASES = {
+    "importing": ("starting", "importing", "importing"),
+    "starting": ("starting", "importing", "starting"),
+    "pendulum": ("native code", "native_cases", "double_pendulum"),
+    "path": ("native code", "native_cases", "path_problem"),
+    "network": ("native code", "native_cases", "network"),
+    "quadruped": ("native code", "native_cases", "quadruped"),
+    "threads": ("native code", "native_cases", "threads"),
+    "xla-pendulum": ("plain XLA", "engine", "pendulum"),
+    "xla-quadruped": ("plain XLA", "engine", "quadruped"),
+}
+"""Name -> title of its table, module, function."""
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """The benchmarks of these names, all for none, in their own order."""
+    if unknown := [name for name in names if name not in CASES]:
+        known = ", ".join(CASES)
+        raise BadOption(
+            f"no benchmark is called {unknown[0]!r}.{did_you_mean(unknown[0], CASES)} There are {known}."
+        )
+    return [name for name in CASES if not names or name in names]
+
+
+@contextlib.contextmanager
+def compiling_anew() -> Generator[None, None, None]:
+    """Nothing comes from disk: compiling is measured too."""
+    before = os.environ.get("ISTHMUS_CACHE")
+    os.environ["ISTHMUS_CACHE"] = "off"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["ISTHMUS_CACHE"]
+        else:
+            os.environ["ISTHMUS_CACHE"] = before
+
+
+def run(
+    names: Sequence[str] = (), quick: bool = False, begin: Callable[[str], None] = lambda name: None
+) -> dict[str, Any]:
+    """Runs benchmarks: machine, versions, rows; a benchmark that fails is named with its reason.
+
+    `begin` hears the name of each benchmark as it starts.
+    """
+    rows: list[dict[str, Any]] = []
+    failed: dict[str, str] = {}
+    with compiling_anew():
+        for name in chosen(names):
+            begin(name)
+            title, module, function = CASES[name]
+            case = getattr(importlib.import_module(f"isthmus.bench.{module}"), function)
+            try:
+                found: list[Row] = case(quick)
+            except Exception as error:  # a peer's, or ours: the other benchmarks still count
+                failed[name] = f"{type(error).__name__}: {error}"
+                continue
+            rows += [{"table": title, "benchmark": name, **row.as_data()} for row in found]
+    return {
+        "machine": machine(),
+        "versions": versions(),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "quick": quick,
+        "rows": rows,
+        "failed": failed,
+    }
