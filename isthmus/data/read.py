@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.data.align import aligned
+from isthmus.data.datasets import read_dataset
 from isthmus.data.doubts import doubts
 from isthmus.data.match import match
 from isthmus.data.options import Options, checked
@@ -22,7 +23,11 @@ from isthmus.simulate.motion import Motion
 
 
 def read_motion(
-    path: PathLike | Sequence[PathLike], model: Model | None = None, **options: Any
+    path: PathLike | Sequence[PathLike],
+    model: Model | None = None,
+    *,
+    dataset: str | None = None,
+    **options: Any,
 ) -> Any:
     """The `Motion` in a file; a list of them for a pattern (`logs/*.csv`), a list of paths, `runs=` or `gaps="split"`.
 
@@ -30,6 +35,9 @@ def read_motion(
     name; without a model, to the joints that the names reveal (`motion.matched(model)` follows). `docs/data.md` lists
     the names that are understood. What is doubtful is listed in one `DataWarning` for each motion and in
     `motion.notes`, unless an option makes the choice.
+
+    `dataset` names a published set (`isthmus.data.datasets.DATASETS`), whose files are read as they were published; all
+    its runs come as a list.
 
     Options, what and where:
         columns: `{name in the file: name or address we understand, or None to leave it out}`.
@@ -50,6 +58,9 @@ def read_motion(
     """
     chosen = checked(options)
     files, several = found_files(path)
+    if dataset is not None:
+        found = [m for file in files for m in read_dataset(file, dataset, model, chosen)]
+        return [piece for motion in found for piece in tidied(motion, chosen)]
     motions = [motion for file in files for motion in _read(file, model, chosen)]
     if several or chosen.runs is not None or chosen.gaps == "split":
         return motions
