@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, no_type_check
 
 import numpy as np
 
-from isthmus.native.program import Block, Buffer, Loop, Program
+from isthmus.native.program import Block, Buffer, Loop, Program, View
 
 Index: TypeAlias = tuple[int, ...]
 """Value numbers of kind `i`, one for each axis."""
@@ -26,6 +26,8 @@ FEW = 16
 """A long array with at most this many entries is read into values at once."""
 LARGEST = 1 << 16
 """No array of more entries is written out as values."""
+HEAVY = 8
+"""A long array that is read more than once, with more operations for an entry, is written to memory first."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -40,6 +42,12 @@ class Long:
     patch: Patch | None = None
     everywhere: int | None = None
     """Set where all entries are this value."""
+    view: View | None = None
+    """Set where the entries lie on a grid in memory."""
+    work: int = 0
+    """Operations that one entry takes, roughly."""
+    ragged: bool = False
+    """Neighbours in a row lie in buffers of their own: a loop should run along other axes."""
 
     @property
     def size(self) -> int:
@@ -72,6 +80,7 @@ class Memory:
 
     def __init__(self, program: Program) -> None:
         self.p = program
+        self._made: dict[int, tuple[np.ndarray, Long]] = {}
 
     def flat(self, shape: Sequence[int], index: Index) -> int:
         """The row-major position of `index`."""
@@ -97,9 +106,21 @@ class Memory:
 
     def whole(self, shape: tuple[int, ...], buffer: Buffer) -> Long:
         """A buffer, read as an array of `shape`."""
-        return Long(
-            shape, buffer.kind, lambda i: self.p.load(buffer, self.flat(shape, i)), buffer=buffer
-        )
+        view = View(buffer, self.p.integer(0), row_major(shape))
+        at = lambda i: self.p.load(buffer, self.flat(shape, i))
+        return Long(shape, buffer.kind, at, buffer=buffer, view=view)
+
+    def grid(self, shape: tuple[int, ...], view: View) -> Long:
+        """A part of a buffer, read as an array of `shape`."""
+        p = self.p
+
+        def at(index: Index) -> int:
+            spot = view.start
+            for i, stride in zip(reversed(index), reversed(view.strides), strict=True):
+                spot = p.op("iadd", spot, p.op("imul", i, p.integer(stride)))
+            return p.load(view.buffer, spot)
+
+        return Long(shape, view.buffer.kind, at, view=view)
 
     def filled(self, shape: tuple[int, ...], value: int) -> Long:
         """One value everywhere."""
@@ -126,26 +147,54 @@ class Memory:
         """`array` with entries that can be reached by a dynamic index."""
         if isinstance(array, Long):
             return array
-        shape = array.shape
-        flat = array.ravel()
-        if flat.size and (flat == flat[0]).all():
-            return self.filled(shape, int(flat[0]))
-        found = self._slice_of_input(flat)
-        if found is None:
-            return self.whole(shape, self.spill(flat))
-        buffer, first = found
-        move = lambda i: self.p.op("iadd", self.flat(shape, i), self.p.integer(first))
-        return Long(shape, buffer.kind, lambda i: self.p.load(buffer, move(i)))
+        known = self._made.get(id(array))
+        if known is not None and known[0] is array:
+            return known[1]
+        made = self._long(array)
+        if made.view is None or made.view.buffer.space in ("in", "const"):
+            self._made[id(array)] = (array, made)
+        return made
 
-    def _slice_of_input(self, flat: np.ndarray) -> tuple[Buffer, int] | None:
-        p, flat = self.p, flat.tolist()
+    def _long(self, array: np.ndarray) -> Long:
+        shape, zero = array.shape, self.p.integer(0)
+        if array.size and (array == array.flat[0]).all():
+            return self.filled(shape, int(array.flat[0]))
+        core = array
+        for axis, n in enumerate(shape):  # rows that repeat are stored once
+            row = core.take([0], axis) if n > 1 else core
+            if n > 1 and (core == row).all():
+                core = row
+        kept = row_major(core.shape)
+        if core.size == array.size:
+            found = self._slice_of_input(array)
+            return self.whole(shape, self.spill(array.ravel())) if found is None else found
+        strides = tuple(0 if m < n else s for n, m, s in zip(shape, core.shape, kept, strict=True))
+        inner = self._slice_of_input(core)
+        if inner is not None and inner.view is not None:
+            turned = zip(shape, core.shape, inner.view.strides, strict=True)
+            strides = tuple(0 if m < n else s for n, m, s in turned)
+            return self.grid(shape, View(inner.view.buffer, inner.view.start, strides))
+        return self.grid(shape, View(self.spill(core.ravel()), zero, strides))
+
+    def _slice_of_input(self, array: np.ndarray) -> Long | None:
+        """`array` as a grid in an input or constant buffer, where its entries are loads from one."""
+        p, flat = self.p, array.ravel().tolist()
         if any(p.ops[v] != "load" or p.args[v][0].space not in ("in", "const") for v in flat):
             return None
         buffer = p.args[flat[0]][0]
         at: list[Any] = [p.constant(p.args[v][1]) for v in flat]
         if any(p.args[v][0] is not buffer for v in flat) or None in at:
             return None
-        return (buffer, at[0]) if all(b - a == 1 for a, b in itertools.pairwise(at)) else None
+        spots = np.array(at, dtype=np.int64).reshape(array.shape)
+        first, strides, wanted = int(spots.flat[0]), [], np.zeros((), np.int64)
+        for axis, n in enumerate(array.shape):
+            line = np.moveaxis(spots, axis, 0).reshape(n, -1)[:, 0]
+            strides.append(int(line[1] - line[0]) if n > 1 else 0)
+            step = np.arange(n) * strides[-1]
+            wanted = wanted[..., None] + step
+        if not np.array_equal(spots - first, wanted):
+            return None
+        return self.grid(array.shape, View(buffer, p.integer(first), tuple(strides)))
 
     def spill(self, flat: np.ndarray) -> Buffer:
         """A buffer with the given values, written where the last of them is known."""
@@ -178,8 +227,10 @@ class Memory:
         fixed: list[Any] = [p.constant(i) for i in index]
         part = array[tuple(slice(None) if i is None else i for i in fixed)]
         moving = tuple(i for i, known in zip(index, fixed, strict=True) if known is None)
-        if not moving:
-            return int(part)
+        if not moving or (part == part.flat[0]).all():
+            return int(part.flat[0])
+        if part.size == array.size and part.size > 8:
+            return self.long(array).at(index)
         if part.size > 8 and len(set(part.ravel().tolist())) > 8:
             return self.long(part).at(moving)
         spot = self.flat(part.shape, moving)
@@ -204,6 +255,22 @@ class Memory:
         p.leave()
         p.finish("for", Loop(shape[axis], counter, [], [], body), [])
 
+    def nest(self, shape: Sequence[int], visit: Callable[[Index], None]) -> None:
+        """`visit` at every index: loops from the first axis to the last, few entries written out."""
+        p = self.p
+        if math.prod(shape) <= FEW:
+            for i in columns(shape):
+                visit(self.numbers(i))
+            return
+        if shape[0] == 1:
+            self.nest(shape[1:], lambda i: visit((p.integer(0), *i)))
+            return
+        body = p.enter("loop")
+        counter = p.symbol("counter", "i")
+        self.nest(shape[1:], lambda i: visit((counter, *i)))
+        p.leave()
+        p.finish("for", Loop(shape[0], counter, [], [], body), [])
+
     def write(self, array: Array, buffer: Buffer) -> None:
         """Stores every entry of `array` into `buffer`, row-major."""
         p = self.p
@@ -211,7 +278,13 @@ class Memory:
             self.write_values(array.ravel().tolist(), buffer)
             return
         shape = array.shape
-        self.each(shape, lambda i: p.store(buffer, self.flat(shape, i), array.at(i)))
+        self.over(array, lambda i: p.store(buffer, self.flat(shape, i), array.at(i)))
+
+    def over(self, array: Long, visit: Callable[[Index], None]) -> None:
+        """`visit` at every index of `array`, in loops that suit it."""
+        last = next((n for n in reversed(array.shape) if n != 1), 1)
+        run = self.each if array.ragged or last <= FEW else self.nest
+        run(array.shape, visit)
 
     def write_values(self, values: list[int], buffer: Buffer) -> None:
         """Stores values one by one; a long run of the same value by a loop."""
@@ -235,6 +308,22 @@ class Memory:
         buffer = self.p.buffer(f"t{len(self.p.buffers)}", "work", array.size, array.kind)
         self.write(array, buffer)
         return self.whole(array.shape, buffer)
+
+    def settled(self, array: Array) -> Long:
+        """`array` on a grid in memory, or the same value everywhere."""
+        array = self.long(array)
+        return array if array.view or array.everywhere is not None else self.settle(array)
+
+    def ready(self, array: Array) -> Array:
+        """`array`, in memory if reading an entry more than once costs too much."""
+        if not isinstance(array, Long) or array.work <= HEAVY or array.patch is not None:
+            return array
+        return array if array.view is not None else self.settle(array)
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of an array without gaps, last axis fastest."""
+    return tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))
 
 
 class TooLarge(Exception):

@@ -18,8 +18,9 @@ import numpy as np
 from isthmus.errors import BadOption, BadShape
 from isthmus.native.flat import Flat
 from isthmus.native.known import Known
-from isthmus.native.llvm import Code, module_text, widest
+from isthmus.native.llvm import Code, module_text
 from isthmus.native.plan import Plan, plan_of
+from isthmus.native.processor import widest
 from isthmus.native.program import Program
 from isthmus.native.stats import Stats
 from isthmus.native.trace import kind_of

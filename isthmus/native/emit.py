@@ -11,8 +11,10 @@ import struct
 from typing import no_type_check
 
 from isthmus.native.emit_ops import HUGE, INSTRUCTIONS, LIBM, huge, lane_by_lane
+from isthmus.native.emit_product import Kernel, Target
 from isthmus.native.passes import live
-from isthmus.native.program import Branch, Buffer, Loop, Plain, Program
+from isthmus.native.processor import widest
+from isthmus.native.program import Branch, Buffer, Loop, Plain, Product, Program
 from isthmus.native.uniform import Uniform
 
 SCALAR = {"f": "double", "i": "i64", "b": "i1"}
@@ -42,6 +44,8 @@ class Emitter:
         self.fresh = 0
         self.mask: str | None = None
         self.addresses: dict[tuple, str] = {}
+        self.products: dict[tuple, tuple[str, str]] = {}
+        """Functions of dense products by what tells them apart: name and text."""
 
     # names and types
 
@@ -123,7 +127,8 @@ class Emitter:
         head = (
             "define internal void @core(ptr noalias %in, ptr noalias %out, ptr noalias %work) #0 {"
         )
-        return "\n".join([head, "entry:", *self.lines, "  ret void", "}"])
+        products = [text for _, text in self.products.values()]
+        return "\n".join([head, "entry:", *self.lines, "  ret void", "}", *products])
 
     def block(self, items: list[int]) -> None:
         for item in items:
@@ -138,6 +143,8 @@ class Emitter:
                 self.branch(self.p.args[item][0])
             elif op == "store":
                 self.store(*self.p.args[item])
+            elif op == "product":
+                self.product(self.p.args[item][0])
             elif op == "load":
                 self.load(item, *self.p.args[item])
             else:
@@ -225,6 +232,22 @@ class Emitter:
             mask = f"<{self.lanes} x i1> {self.mask}"
             ref = self.temp(f"select {mask}, {whole} {ref}, {whole} {old}")
         self.lines.append(f"  store {whole} {ref}, ptr {pointer}, align {align}")
+
+    def product(self, record: Product) -> None:
+        """Calls the function of a dense product; equal shapes share one."""
+        views = (record.out, record.left, record.right)
+        shared = [view.buffer.space == "const" for view in views]
+        strides = tuple(view.strides for view in views)
+        key = (record.sizes, strides, *shared, record.spread, record.fused, self.mask is None)
+        if key not in self.products:
+            name = f"product{len(self.products)}"
+            target = Target(self.lanes, SCALAR["f"], *shared[1:], self.mask is not None, widest())
+            kernel = Kernel(record, target)
+            self.products[key] = name, kernel.run(name)
+            self.declared.update(kernel.declared)
+        pointers = ", ".join(f"ptr {self.address(v.buffer, v.start)[0]}" for v in views)
+        mask = f", <{self.lanes} x i1> {self.mask}" if self.mask is not None else ""
+        self.lines.append(f"  call void @{self.products[key][0]}({pointers}{mask})")
 
     # control
 

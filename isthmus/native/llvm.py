@@ -18,6 +18,7 @@ import llvmlite.binding as llvm
 
 from isthmus.native import store
 from isthmus.native.emit import Emitter, number
+from isthmus.native.processor import processor, widest
 from isthmus.native.program import Buffer, Program
 from isthmus.native.wrappers import wrappers
 
@@ -41,28 +42,6 @@ def target_machine() -> llvm.TargetMachine:
         codemodel="small",
         jit=True,
     )
-
-
-@functools.cache
-def processor() -> tuple[str, frozenset[str]]:
-    """Name and features of the processor."""
-    return llvm.get_host_cpu_name(), frozenset(
-        name for name, there in llvm.get_host_cpu_features().items() if there
-    )
-
-
-def has_fma() -> bool:
-    """The processor multiplies and adds in one instruction."""
-    features = processor()[1]
-    return "fma" in features or "neon" in features or "fp-armv8" in features
-
-
-def widest() -> int:
-    """float64 lanes of the widest vectors."""
-    features = processor()[1]
-    if {"avx512f", "avx512dq"} <= features:
-        return 8
-    return 4 if "avx2" in features else 2
 
 
 @dataclasses.dataclass
@@ -111,6 +90,11 @@ def constants(program: Program) -> str:
     return "\n".join(lines)
 
 
+def attributes_of(width: int) -> str:
+    """Attributes of functions whose vectors have `width` bits."""
+    return f'"min-legal-vector-width"="{width}" "prefer-vector-width"="{max(width, 256)}"'
+
+
 def module_text(program: Program, lanes: int) -> tuple[str, Layout]:
     """The whole module as text: the same program gives the same text."""
     layout = lay_out(program)
@@ -118,7 +102,7 @@ def module_text(program: Program, lanes: int) -> tuple[str, Layout]:
     core = emitter.run()
     declared = [emitter.declared[name] for name in sorted(emitter.declared)]
     width = lanes * 64
-    attributes = f'"min-legal-vector-width"="{width}" "prefer-vector-width"="{max(width, 256)}"'
+    attributes = attributes_of(width)
     parts = [
         constants(program),
         *declared,
@@ -126,6 +110,7 @@ def module_text(program: Program, lanes: int) -> tuple[str, Layout]:
         wrappers(program, layout, lanes),
         f"attributes #0 = {{ nounwind noinline {attributes} }}",
         f"attributes #1 = {{ nounwind willreturn memory(none) {attributes} }}",
+        f"attributes #3 = {{ nounwind noinline {attributes_of(max(width, 64 * widest()))} }}",
         f"attributes #2 = {{ nounwind {attributes} }}",
         '!0 = !{!"branch_weights", i32 1, i32 1000000}',
     ]

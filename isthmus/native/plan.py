@@ -12,8 +12,8 @@ import numpy as np
 
 from isthmus.native.known import Facts
 from isthmus.native.lanes import lower
-from isthmus.native.llvm import has_fma
 from isthmus.native.passes import contract, prune
+from isthmus.native.processor import has_fma
 from isthmus.native.program import Program
 from isthmus.native.stats import count
 from isthmus.native.trace import trace_jaxpr, translate

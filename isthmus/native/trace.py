@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from jax.extend import core as jex_core
 
 from isthmus.errors import NotTranslatable
-from isthmus.native.arrays import Array, Memory, TooLarge
+from isthmus.native.arrays import HEAVY, Array, Long, Memory, TooLarge
 from isthmus.native.program import Program
 
 Rule = Callable[..., list]
@@ -22,8 +23,15 @@ LONG: set[str] = set()
 FREE: set[str] = set()
 """Primitives that only move entries, and count as no operation."""
 
-INPUT_VALUES = 4096
+INPUT_VALUES = 1024
 """Inputs with at most this many entries are read entry by entry where they are used."""
+LITERAL_VALUES = 4096
+"""Constants with at most this many entries are values, whose zeros and ones fold away."""
+COSTLY = frozenset(
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log1p log2 logistic "
+    "erf erfc lgamma pow cbrt sqrt rsqrt div rem".split()
+)
+"""Primitives that take as long as a dozen sums."""
 
 
 def rule(*names: str, long: bool = False, free: bool = False) -> Callable[[Rule], Rule]:
@@ -91,13 +99,13 @@ class Trace:
         if kind is None:
             raise NotTranslatable(f"a constant of dtype {array.dtype}")
         flat = array.ravel().tolist()
-        if len(flat) > INPUT_VALUES and len(set(flat)) > 1:
+        if len(flat) > LITERAL_VALUES and len(set(flat)) > 1:
             p = self.p
             data = tuple(map(float, flat)) if kind == "f" else tuple(map(int, flat))
             return self.memory.whole(
                 array.shape, p.buffer(f"k{len(p.buffers)}", "const", len(flat), kind, data=data)
             )
-        if flat and len(flat) > INPUT_VALUES:
+        if flat and len(flat) > LITERAL_VALUES:
             return self.memory.filled(array.shape, self.p.const(flat[0], kind))
         ids = [self.p.const(v, kind) for v in flat]
         return np.array(ids, dtype=np.int64).reshape(array.shape)
@@ -133,7 +141,18 @@ class Trace:
         """Translates `jaxpr` applied to `arrays`."""
         env: dict[Any, Array] = {}
         env.update(zip(jaxpr.constvars, consts, strict=True))
-        env.update(zip(jaxpr.invars, arrays, strict=True))
+
+        uses: Counter = Counter()
+
+        def bind(var: Any, array: Array) -> Array:
+            if isinstance(array, Long) and array.work > HEAVY:
+                if not uses:
+                    read_by = [*(v for e in jaxpr.eqns for v in e.invars), *jaxpr.outvars]
+                    uses.update(v for v in read_by if not isinstance(v, jex_core.Literal))
+                return self.memory.ready(array) if uses[var] > 1 else array
+            return array
+
+        env.update((v, bind(v, x)) for v, x in zip(jaxpr.invars, arrays, strict=True))
 
         def read(var: Any) -> Array:
             return self.literal(var.val) if isinstance(var, jex_core.Literal) else env[var]
@@ -151,7 +170,7 @@ class Trace:
                 if unknown.where:
                     raise
                 raise NotTranslatable(unknown.primitive, source_line(eqn)) from None
-            env.update(zip(eqn.outvars, outs, strict=True))
+            env.update((v, bind(v, x)) for v, x in zip(eqn.outvars, outs, strict=True))
         self.p.origin = outer
         return [read(v) for v in jaxpr.outvars]
 
@@ -163,6 +182,7 @@ class Trace:
             if name not in FREE:
                 self.counted += cost(eqn)
             outs = RULES[name](self, eqn, *ins)
+            weigh(name, ins, outs)
             return outs if name == "scan" else [self.memory.tidy(x) for x in outs]
         for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
             if key in eqn.params:
@@ -184,6 +204,18 @@ def refuse_unknown(jaxpr: Any, outer: str = "") -> None:
             raise NotTranslatable(name, where)
         for part in inner:
             refuse_unknown(getattr(part, "jaxpr", part), where)
+
+
+def weigh(name: str, ins: Sequence[Array], outs: Sequence[Array]) -> None:
+    """Tells long results how many operations an entry takes, and whether their rows are ragged."""
+    lazy = [x for x in outs if isinstance(x, Long) and x.view is None and x.everywhere is None]
+    if not lazy:
+        return
+    given = [x for x in ins if isinstance(x, Long)]
+    work = sum(x.work for x in given) + (0 if name in FREE else 12 if name in COSTLY else 1)
+    for x in lazy:
+        x.work = max(x.work, work)
+        x.ragged = x.ragged or any(y.ragged for y in given)
 
 
 def cost(eqn: Any) -> int:

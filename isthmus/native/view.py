@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from isthmus.native.llvm import has_fma
 from isthmus.native.origins import Place
 from isthmus.native.passes import contract, live
+from isthmus.native.processor import has_fma
 from isthmus.native.program import Block, Program, children
 from isthmus.native.stats import Stats
 

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.native.arrays import Array, Index, Long, Patch, columns
-from isthmus.native.program import Branch, Buffer, Loop
-from isthmus.native.trace import Trace, cost, kind_of, rule
+from isthmus.native.arrays import SMALL, Array, Index, Long, Patch, columns
+from isthmus.native.program import Branch, Buffer, Loop, View
+from isthmus.native.rules.products import LARGE
+from isthmus.native.trace import INNER, Trace, cost, kind_of, rule
 
 UNROLL = 256
 """A loop of at most this many scalar operations, all rounds together, is written out."""
 CARRY_VALUES = 1024
 """Carried arrays with more entries live in memory."""
+CARRY_BESIDE = 32
+"""The same, in a loop with products that run over memory."""
 CHEAP = 24
 """A branch of at most this many values is computed always and chosen from."""
 
@@ -23,13 +26,13 @@ CHEAP = 24
 class Carry:
     """The carried arrays of a loop: small ones as parameters, large ones in buffers of their own."""
 
-    def __init__(self, trace: Trace, inits: Sequence[Array]) -> None:
+    def __init__(self, trace: Trace, inits: Sequence[Array], most: int) -> None:
         self.trace = trace
         self.shapes = [x.shape for x in inits]
         self.buffers: list[Buffer | None] = []
         self.inits: list[int] = []
         for x in inits:
-            if isinstance(x, Long) or x.size > CARRY_VALUES:
+            if isinstance(x, Long) or x.size > most:
                 p = trace.p
                 kind = x.kind if isinstance(x, Long) else p.kinds[int(x.flat[0])]
                 buffer = p.buffer(f"c{len(p.buffers)}", "work", math.prod(x.shape), kind)
@@ -95,7 +98,8 @@ class Carry:
                 buffer, position, new if patch.valid is None else p.select(patch.valid, new, old)
             )
 
-        memory.each(patch.update.shape, visit)
+        update = patch.update
+        memory.over(update, visit) if isinstance(update, Long) else memory.each(update.shape, visit)
 
 
 class Stack:
@@ -110,9 +114,8 @@ class Stack:
         shape = (self.length, *y.shape)
         if isinstance(y, Long):
             buffer = p.buffer(f"y{len(p.buffers)}", "work", math.prod(shape), y.kind)
-            inner = y.shape
             at = lambda i: memory.flat(shape, (spot, *i))
-            memory.each(inner, lambda i: p.store(buffer, at(i), y.at(i)))
+            memory.over(y, lambda i: p.store(buffer, at(i), y.at(i)))
             return memory.whole(shape, buffer)
         sources: list[Callable[[int], int]] = []
         depth = p.block.depth
@@ -126,7 +129,7 @@ class Stack:
             p.store(buffer, spot, v)
             sources.append(lambda k, b=buffer: p.load(b, k))
         kind = p.kinds[int(y.flat[0])] if y.size else "f"
-        return Long(shape, kind, lambda i: self._read(y.shape, sources, i))
+        return Long(shape, kind, lambda i: self._read(y.shape, sources, i), ragged=y.size > 1)
 
     def _read(
         self, shape: tuple[int, ...], sources: list[Callable[[int], int]], index: Index
@@ -156,13 +159,31 @@ def size_of(jaxpr: Any) -> int:
     return total
 
 
-def entry_of(trace: Trace, x: Array, spot: int) -> Array:
-    """`x[spot]` of a stacked input."""
+def most_values(*jaxprs: Any) -> int:
+    """Carried arrays of more entries live in memory, in a loop over these jaxprs."""
+    for jaxpr in jaxprs:
+        for eqn in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+            inner = [eqn.params[k] for k in INNER if k in eqn.params]
+            inner.extend(eqn.params.get("branches", ()))
+            large = eqn.primitive.name == "dot_general" and cost(eqn) >= 2 * LARGE
+            if large or most_values(*inner) == CARRY_BESIDE:
+                return CARRY_BESIDE
+    return CARRY_VALUES
+
+
+def entry_of(trace: Trace, x: Array, spot: int, most: int = CARRY_VALUES) -> Array:
+    """`x[spot]` of a stacked input; in memory where it has more than `most` entries."""
     shape = x.shape[1:]
     memory = trace.memory
-    if math.prod(shape) > CARRY_VALUES:
+    in_memory = isinstance(x, Long) and x.view is not None
+    if math.prod(shape) > (min(SMALL, most) if in_memory else most):
         long = memory.long(x)
-        return Long(shape, long.kind, lambda i: long.at((spot, *i)))
+        if long.view is not None:
+            stride, p = long.view.strides[0], trace.p
+            start = p.op("iadd", long.view.start, p.op("imul", spot, p.integer(stride)))
+            return memory.grid(shape, View(long.view.buffer, start, long.view.strides[1:]))
+        at = lambda i: long.at((spot, *i))
+        return Long(shape, long.kind, at, work=long.work, ragged=long.ragged)
     if isinstance(x, np.ndarray) and len(x):
         fixed = (x == x[0]).reshape(len(x), -1).all(0).reshape(shape)
         if fixed.all():
@@ -198,14 +219,17 @@ def scan(trace: Trace, eqn: Any, *arrays: Array) -> list[Array]:
     if length == 1 or length * size_of(closed.jaxpr) <= UNROLL:
         return scan_unrolled(trace, eqn, consts, list(inits), xs)
     p = trace.p
-    carry = Carry(trace, inits)
+    consts = [trace.memory.ready(x) for x in consts]
+    most = most_values(closed)
+    carry = Carry(trace, inits, most)
     sources = [x if isinstance(x, Long) else np.asarray(x) for x in xs]
     body = p.enter("loop")
     counter = p.symbol("counter", "i")
     names = [p.symbol("param", kind) for kind in carry.kinds]
     spot = p.op("isub", p.integer(length - 1), counter) if params["reverse"] else counter
     before = carry.arrays(names)
-    outs = trace.closed(closed, [*consts, *before, *(entry_of(trace, x, spot) for x in sources)])
+    entries = [entry_of(trace, x, spot, most) for x in sources]
+    outs = trace.closed(closed, [*consts, *before, *entries])
     stack = Stack(trace, length, group=body)
     ys = [stack.push(spot, y) for y in outs[nk:]]
     yields = carry.update(before, outs[:nk])
@@ -239,8 +263,9 @@ def scan_unrolled(
 def while_(trace: Trace, eqn: Any, *arrays: Array) -> list[Array]:
     params, p = eqn.params, trace.p
     a, b = params["cond_nconsts"], params["body_nconsts"]
-    cond_consts, body_consts, inits = arrays[:a], arrays[a : a + b], arrays[a + b :]
-    carry = Carry(trace, inits)
+    ready = [trace.memory.ready(x) for x in arrays[: a + b]]
+    cond_consts, body_consts, inits = ready[:a], ready[a:], arrays[a + b :]
+    carry = Carry(trace, inits, most_values(params["cond_jaxpr"], params["body_jaxpr"]))
     head = p.enter("loop")
     names = [p.symbol("param", kind) for kind in carry.kinds]
     before = carry.arrays(names)

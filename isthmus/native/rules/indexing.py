@@ -10,7 +10,7 @@ import numpy as np
 
 from isthmus.errors import NotTranslatable
 from isthmus.native.arrays import Array, Index, Long, Patch, columns
-from isthmus.native.program import Plain
+from isthmus.native.program import Plain, View
 from isthmus.native.trace import Trace, kind_of, rule
 
 MANY = 256
@@ -42,6 +42,11 @@ def window(trace: Trace, x: Array, start: Index, shape: tuple[int, ...]) -> Arra
             for i in columns(shape)
         ]
         return np.array(x_flat, dtype=np.int64).reshape(shape)
+    if x.view is not None:
+        first = x.view.start
+        for a, stride in zip(start, x.view.strides, strict=True):
+            first = trace.p.op("iadd", first, trace.p.op("imul", a, trace.p.integer(stride)))
+        return trace.memory.grid(shape, View(x.view.buffer, first, x.view.strides))
     return Long(shape, x.kind, lambda i: x.at(shifted(trace, start, i)))
 
 

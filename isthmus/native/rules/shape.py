@@ -9,6 +9,7 @@ import numpy as np
 
 from isthmus.errors import NotTranslatable
 from isthmus.native.arrays import LARGEST, Array, Long
+from isthmus.native.program import View
 from isthmus.native.trace import Trace, kind_of, rule
 
 
@@ -22,9 +23,17 @@ def broadcast_in_dim(trace: Trace, eqn: Any, x: Array, *_: Array) -> list[Array]
         for k, axis in enumerate(axes):
             spread[axis] = x.shape[k]
         return [np.broadcast_to(x.reshape(spread), shape)]
+    if isinstance(x, Long) and x.work > 1 and x.patch is None and size > x.size:
+        x = trace.memory.settled(x)  # once, not for every copy
     source, old = x, x.shape
     if isinstance(x, np.ndarray) and x.size == 1:
         return [trace.memory.filled(shape, int(x.reshape(())))]
+
+    if isinstance(x, Long) and x.view is not None:
+        strides = [0] * len(shape)
+        for k, axis in enumerate(axes):
+            strides[axis] = x.view.strides[k] if old[k] > 1 else 0
+        return [trace.memory.grid(shape, View(x.view.buffer, x.view.start, tuple(strides)))]
 
     def at(index: tuple[int, ...]) -> int:
         inner = tuple(zero if old[k] == 1 else index[axis] for k, axis in enumerate(axes))
@@ -44,6 +53,10 @@ def reshape(trace: Trace, eqn: Any, x: Array, *_: Array) -> list[Array]:
     if x.buffer is not None:
         return [memory.whole(shape, x.buffer)]
     if [n for n in shape if n != 1] == [n for n in old if n != 1]:  # only axes of length one differ
+        if x.view is not None:
+            own = iter([s for s, n in zip(x.view.strides, old, strict=True) if n != 1])
+            strides = tuple(0 if n == 1 else next(own) for n in shape)
+            return [memory.grid(shape, View(x.view.buffer, x.view.start, strides))]
 
         def moved(index: tuple[int, ...]) -> int:
             long = iter([i for i, n in zip(index, shape, strict=True) if n != 1])
@@ -60,6 +73,9 @@ def squeeze(trace: Trace, eqn: Any, x: Array) -> list[Array]:
     if isinstance(x, np.ndarray):
         return [x.reshape(shape)]
     zero = trace.p.integer(0)
+    if x.view is not None:
+        strides = tuple(s for k, s in enumerate(x.view.strides) if k not in gone)
+        return [trace.memory.grid(shape, View(x.view.buffer, x.view.start, strides))]
 
     def at(index: tuple[int, ...]) -> int:
         rest = iter(index)
@@ -75,6 +91,9 @@ def transpose(trace: Trace, eqn: Any, x: Array) -> list[Array]:
         return [x.transpose(order)]
     back = np.argsort(order)
     shape = tuple(x.shape[k] for k in order)
+    if x.view is not None:
+        strides = tuple(x.view.strides[k] for k in order)
+        return [trace.memory.grid(shape, View(x.view.buffer, x.view.start, strides))]
     return [Long(shape, x.kind, lambda i: x.at(tuple(i[k] for k in back)))]
 
 
@@ -95,11 +114,16 @@ def slice_(trace: Trace, eqn: Any, x: Array) -> list[Array]:
     if isinstance(x, np.ndarray):
         return [x[tuple(slice(a, b, s) for a, b, s in zip(start, limit, step, strict=True))]]
     p = trace.p
+    shape = tuple(eqn.outvars[0].aval.shape)
+    if x.view is not None:
+        skip = sum(a * s for a, s in zip(start, x.view.strides, strict=True))
+        strides = tuple(a * s for a, s in zip(step, x.view.strides, strict=True))
+        first = p.op("iadd", x.view.start, p.integer(skip))
+        return [trace.memory.grid(shape, View(x.view.buffer, first, strides))]
 
     def move(k: int, i: int) -> int:
         return p.op("iadd", p.op("imul", i, p.integer(step[k])), p.integer(start[k]))
 
-    shape = tuple(eqn.outvars[0].aval.shape)
     return [Long(shape, x.kind, lambda i: x.at(tuple(move(k, j) for k, j in enumerate(i))))]
 
 

@@ -1,0 +1,175 @@
+"""Large arrays stay in memory: products, sums and functions of them are loops, with XLA's numbers."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from isthmus import native
+from isthmus.native.passes import live
+from isthmus.native.program import walk
+from tests.native.support import assert_close, assert_same_bits, check, stacked, xla
+
+RNG = np.random.default_rng(3)
+SIZES = (41, 192, 192, 12)
+LAYERS = [
+    (RNG.normal(size=(b, a)) / np.sqrt(a), RNG.normal(size=b)) for a, b in itertools.pairwise(SIZES)
+]
+STATE = RNG.normal(size=41)
+
+
+def network(layers, x):
+    for weights, bias in layers[:-1]:
+        x = jax.nn.elu(weights @ x + bias)
+    weights, bias = layers[-1]
+    return weights @ x + bias
+
+
+def loss(layers, x):
+    return jnp.sum(network(layers, x) ** 2)
+
+
+def statements(f):
+    alive = live(f.plan.program)
+    return sum(item in alive for _, item in walk(f.plan.program))
+
+
+def worlds(f, *args, count=5):
+    """Several worlds give each one's bits."""
+    batch = jax.tree.map(lambda x: np.stack([x * (1 + 0.1 * k) for k in range(count)]), args)
+    one = lambda k: f(*jax.tree.map(lambda x: x[k], batch))
+    assert_same_bits(f.map(*batch), stacked([one(k) for k in range(count)]))
+
+
+@pytest.mark.parametrize(
+    ("fn", "args", "most"),
+    [
+        (network, (LAYERS, STATE), 300),
+        (lambda x: network(LAYERS, x), (STATE,), 300),
+        (jax.grad(loss, (0, 1)), (LAYERS, STATE), 500),
+        (jax.grad(lambda x: loss(LAYERS, x)), (STATE,), 500),
+    ],
+    ids=["inputs", "constants", "gradient by weights", "gradient by state"],
+)
+def test_a_network_of_wide_layers_is_a_few_hundred_statements(fn, args, most):
+    f = native.compile(fn, *args)
+    assert statements(f) < most
+    assert_close(f(*args), xla(fn, *args))
+    worlds(f, *args)
+
+
+def test_a_batch_inside_a_world():
+    batch = RNG.normal(size=(32, 41))
+    fn = jax.grad(lambda w, x: jnp.mean(jax.vmap(lambda row: loss(w, row))(x)))
+    f = native.compile(fn, LAYERS, batch)
+    assert statements(f) < 800
+    assert_close(f(LAYERS, batch), xla(fn, LAYERS, batch))
+
+
+def test_a_wide_network_inside_jax():
+    f = native.compile(network, LAYERS, STATE).as_jax()
+    with jax.enable_x64(True):
+        many = np.stack([STATE, 2.0 * STATE, -STATE])
+        found = jax.jit(jax.vmap(f, (None, 0)))(LAYERS, many)
+        assert_close(found, xla(jax.vmap(network, (None, 0)), LAYERS, many))
+        slope = jax.grad(lambda w: jnp.sum(f(w, STATE) ** 2))(LAYERS)
+        assert_close(slope, xla(jax.grad(loss), LAYERS, STATE))
+
+
+A, B, C = RNG.normal(size=(37, 50)), RNG.normal(size=(50, 29)), RNG.normal(size=(29, 50))
+CUBE, OTHER = RNG.normal(size=(6, 20, 33)), RNG.normal(size=(6, 33, 17))
+
+
+@pytest.mark.parametrize(
+    ("rule", "x", "y"),
+    [
+        ("ik,kj->ij", A, B),
+        ("ik,jk->ij", A, C),
+        ("ki,kj->ij", B, A.T.copy()),
+        ("ki,jk->ij", B, A),
+        ("ik,kj->ji", A, B),
+        ("ik,k->i", CUBE[0].repeat(5, 0), OTHER[0, :, 0].copy()),
+        ("ki,k->i", CUBE[0].repeat(5, 0), STATE.repeat(3)[:100]),
+        ("bik,bkj->bij", CUBE, OTHER),
+        ("ibk,kjb->jbi", CUBE.transpose(1, 0, 2).copy(), OTHER.transpose(1, 2, 0).copy()),
+        ("abk,akc->bc", CUBE, OTHER),
+        ("ik,kj->ij", A, B[:, :3].copy()),
+        ("ki,kj->ij", RNG.normal(size=(600, 3)), RNG.normal(size=(600, 4))),
+        ("bij,bjk->bik", RNG.normal(size=(300, 3, 3)), RNG.normal(size=(300, 3, 3))),
+        ("i,j->ij", RNG.normal(size=70), RNG.normal(size=50)),
+    ],
+)
+def test_products_of_any_axes(rule, x, y):
+    fn = lambda x, y: jnp.einsum(rule, x, y)
+    f = check(fn, x, y, batches=(3,))
+    assert statements(f) < 400
+    fixed = lambda x: jnp.einsum(rule, jnp.sin(x), y)  # a lazy operand and a constant one
+    check(fixed, x, batches=())
+
+
+def test_reductions_of_matrices():
+    def fn(x):
+        y = x * x + 1.0
+        return {
+            "all": jnp.sum(y),
+            "rows": jnp.sum(y, axis=1),
+            "columns": jnp.sum(y, axis=0),
+            "largest": jnp.max(x, axis=1),
+            "smallest": jnp.min(x),
+            "norm": x / jnp.linalg.norm(x, axis=1, keepdims=True),
+            "soft": jax.nn.softmax(x, axis=-1),
+            "mean": jnp.mean(x.reshape(45, 2, 60), axis=(0, 2)),
+        }
+
+    x = RNG.normal(size=(90, 60))
+    f = check(fn, x, batches=(3,))
+    assert statements(f) < 1000
+
+
+def test_products_in_a_loop_with_memory_of_its_own():
+    """Weights, stacked inputs and carried matrices; reverse mode through the loop."""
+    w, u = RNG.normal(size=(60, 60)) / 8.0, RNG.normal(size=(9, 60))
+
+    def fn(w, u):
+        def step(c, u):
+            h, total = c
+            h = jnp.tanh(w @ h + u)
+            return (h, total + jnp.outer(h, h)), h[:2]
+
+        (h, total), path = jax.lax.scan(step, (jnp.zeros(60), jnp.zeros((60, 60))), u)
+        return jnp.sum(total * w) + jnp.sum(h), path
+
+    f = check(fn, w, u, batches=(3,))
+    assert statements(f) < 300
+    f = check(jax.grad(lambda w, u: fn(w, u)[0], (0, 1)), w, u, batches=(3,), tolerance=1e-11)
+    assert statements(f) < 600
+
+
+def test_a_product_where_only_some_worlds_go():
+    w = RNG.normal(size=(60, 60)) / 8.0
+
+    def fn(x):
+        halve = lambda c: (0.5 * jnp.tanh(w @ c[0]), c[1] + 1)
+        return jax.lax.while_loop(lambda c: jnp.max(jnp.abs(c[0])) > 0.2, halve, (x, 0))
+
+    f = native.compile(fn, STATE.repeat(2)[:60])
+    batch = RNG.normal(size=(9, 60)) * np.logspace(-2, 2, 9)[:, None]
+    many = f.map(batch)
+    assert len(set(many[1].tolist())) > 2
+    assert_same_bits(many, stacked([f(x) for x in batch]))
+    assert_close(many, stacked([xla(fn, x) for x in batch]))
+
+
+def test_a_large_product_multiplies_zeros_as_numbers():
+    zeros = np.zeros((64, 64))
+    zeros[0, 1] = 1.0
+    dense = np.ones((64, 64))
+    x = RNG.normal(size=64)
+    x[0] = np.nan
+    assert np.isnan(native.compile(lambda x: dense @ x, x)(x)).all()
+    sparse = native.compile(lambda x: zeros @ x, x)(x)  # hardly anything there: written out
+    assert not np.isnan(sparse).any()
