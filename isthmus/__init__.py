@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from isthmus.model.stretch import stretch as stretch
     from isthmus.simulate.many import rollout_many as rollout_many
     from isthmus.simulate.motion import Motion as Motion
+    from isthmus.simulate.observe import observe as observe
     from isthmus.simulate.rollout import rollout as rollout
     from isthmus.simulate.rollout import step as step
     from isthmus.verify.gradients import check_gradients as check_gradients
@@ -71,6 +72,7 @@ _HOMES = {
     "library": "isthmus",
     "load": "isthmus.model.load",
     "read_motion": "isthmus.data.read",
+    "observe": "isthmus.simulate.observe",
     "rollout": "isthmus.simulate.rollout",
     "rollout_many": "isthmus.simulate.many",
     "step": "isthmus.simulate.rollout",

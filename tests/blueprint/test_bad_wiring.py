@@ -42,7 +42,9 @@ CASES = {
         [ist.Wire("link/articulated_inertia", "link/articulated_inertia", NET, rows="each")], BadWiring, "link by link",
     ),
     "no rows to share": ([ist.Wire("gravity", "time", NET, rows="each")], BadWiring, "a signal with rows"),
-    "dissipative elsewhere": ([ist.Wire("joint/torque", Q_V, ist.Dissipative(NET))], BadWiring, "'joint/passive_torque'"),
+    "dissipative elsewhere": (
+        [ist.Wire("joint/torque", Q_V, ist.Dissipative(NET))], BadWiring, "'joint/passive_torque'",
+    ),
     "dissipative scale": (
         [ist.Wire("joint/passive_torque", Q_V, ist.Dissipative(NET), mode="scale")], BadWiring, "mode='add'",
     ),
@@ -54,10 +56,12 @@ CASES = {
         BadWiring, "the same joints",
     ),
     "one link only": (
-        [ist.Wire("link/external_force", Q_V, ist.Internal(NET, between=("rod_1", "rod_1")))], BadWiring, "two different",
+        [ist.Wire("link/external_force", Q_V, ist.Internal(NET, between=("rod_1", "rod_1")))],
+        BadWiring, "two different",
     ),
     "same name": (
-        [ist.Wire("joint/torque", Q_V, NET, name="a"), ist.Wire("gravity", "time", NET, name="a")], BadWiring, "called 'a'",
+        [ist.Wire("joint/torque", Q_V, NET, name="a"), ist.Wire("gravity", "time", NET, name="a")],
+        BadWiring, "called 'a'",
     ),
     "channel of a channel": ([ist.Wire("joint/torque", "extra/a/b", NET)], BadWiring, "extra/NAME"),
 }  # fmt: skip
@@ -102,7 +106,7 @@ def test_weights_must_be_finite():
 
 def test_rows_of_different_kinds_cannot_share_a_network():
     cart = ist.library.cart_pole()
-    with pytest.raises(BadWiring, match="different kinds.*rows='all'"):
+    with pytest.raises(BadWiring, match=r"different kinds.*rows='all'"):
         attached(ist.Wire("joint/torque", "joint/position", NET, rows="each"), model=cart)
     quadruped = ist.library.quadruped()
     with pytest.raises(BadWiring, match="not alike"):

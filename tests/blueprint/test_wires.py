@@ -164,7 +164,7 @@ def test_damping_may_depend_on_a_temperature_in_the_log():
         PENDULUM.set("joint/damping", PENDULUM.joint_damping + 0.3), START, TORQUES, 0.01
     )
     np.testing.assert_allclose(warm.q, wanted.q, rtol=1e-12)
-    with pytest.raises(ist.errors.UnknownSignal, match="'extra/temperature'.*Control"):
+    with pytest.raises(ist.errors.UnknownSignal, match=r"'extra/temperature'.*Control"):
         ist.rollout(hybrid, START, TORQUES, 0.01)
 
 
