@@ -87,7 +87,7 @@ def matching(
     columns: dict[str, np.ndarray], words: Dictionary, source: str, options: Options
 ) -> Match:
     """Each column's target; two columns may not have the same one."""
-    found = Match(source, words.joints, {}, {}, [], [])
+    found, numbered = Match(source, words.joints, {}, {}, [], []), words.numbered(columns)
     for column in columns:
         target, unit = Target("t") if column == options.time else words.find(column), None
         if target is None:
@@ -95,6 +95,11 @@ def matching(
             target = words.find(name) if unit else None
         if options.time and target == Target("t") and column != options.time:
             target = None
+        if target is None and column in options.columns.values() and column not in numbered:
+            raise BadOption(
+                f"columns says that something is {column!r}, but that is nothing of these joints: "
+                f"{listed([name for name, _ in words.joints])}; extra/NAME keeps it as a channel."
+            )
         if target is None:
             found.extra.append(column)
         else:

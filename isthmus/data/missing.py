@@ -40,7 +40,7 @@ def missing(found: Match, model: Model | None) -> Iterator[str]:
         lost = [Target(key, (i,)) for i in range(count) if Target(key, (i,)) not in have]
         if key == "v" and len(lost) == count and any(t.key == "q" for t in have):
             found.notes.append("positions only: motion.velocities() derives velocities.")
-        elif len(lost) < count or not any(t.key not in ("t", "v") for t in have):
+        elif len(lost) < count or (key == "q" and not any(_places(t) for t in have)):
             gone += lost
     if not any(target.key != "t" for target in have):
         whom = "any joint" if model is None else f"{model.name!r}"
@@ -55,6 +55,11 @@ def missing(found: Match, model: Model | None) -> Iterator[str]:
             f"Name them with columns={{'their name': {address_of(found.joints, gone[0])!r}}}, or say missing='nan' "
             "if they were not measured."
         )
+
+
+def _places(target: Target) -> bool:
+    """Whether a column says where something is, so that joints need not."""
+    return target.key.startswith(("point/", "link/"))
 
 
 def _wanted(found: Match) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from isthmus.data.datasets import read_dataset
 from isthmus.data.doubts import doubts
 from isthmus.data.match import match
 from isthmus.data.options import Options, checked
-from isthmus.data.tables import PathLike, Table, found_files, read_tables
+from isthmus.data.tables import Table, found_files, read_tables
 from isthmus.data.tidy import tidied
 from isthmus.errors import BadMotion, DataWarning
 from isthmus.model.model import Model
@@ -23,7 +22,7 @@ from isthmus.simulate.motion import Motion
 
 
 def read_motion(
-    path: PathLike | Sequence[PathLike],
+    path: Any,
     model: Model | None = None,
     *,
     dataset: str | None = None,
@@ -61,20 +60,23 @@ def read_motion(
     if dataset is not None:
         found = [m for file in files for m in read_dataset(file, dataset, model, chosen)]
         return [piece for motion in found for piece in tidied(motion, chosen)]
-    motions = [motion for file in files for motion in _read(file, model, chosen)]
+    motions = []
+    for motion in (motion for file in files for motion in _read(file, model, chosen)):
+        if found := doubts(motion, model, chosen):
+            rows = "".join(f"\n  - {sentence}" for sentence in found)
+            warnings.warn(f"{motion.name!r}:{rows}", DataWarning, stacklevel=2)
+        motions.append(motion.noted(*found))
     if several or chosen.runs is not None or chosen.gaps == "split":
         return motions
     return motions[0]
 
 
 def _read(file: Path, model: Model | None, options: Options) -> list[Motion]:
-    """The motions of one file, each with its doubts."""
+    """The motions of one file."""
     tables = [part for table in read_tables(file, options) for part in _by_run(table, options)]
     found = match(tables, model, options)
     motions = found if options.runs else [aligned(found, options)]
-    return [
-        _doubted(piece, model, options) for motion in motions for piece in tidied(motion, options)
-    ]
+    return [piece for motion in motions for piece in tidied(motion, options)]
 
 
 def _by_run(table: Table, options: Options) -> list[Table]:
@@ -92,12 +94,3 @@ def _by_run(table: Table, options: Options) -> list[Table]:
             dataclasses.replace(table, source=f"{table.source}:{value:g}", columns=columns)
         )
     return parts
-
-
-def _doubted(motion: Motion, model: Model | None, options: Options) -> Motion:
-    """With its doubts among its notes, and as one warning."""
-    found = doubts(motion, model, options)
-    if found:
-        rows = "".join(f"\n  - {sentence}" for sentence in found)
-        warnings.warn(f"{motion.name!r}:{rows}", DataWarning, stacklevel=4)
-    return motion.noted(*found)

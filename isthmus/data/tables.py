@@ -11,17 +11,19 @@ import dataclasses
 import io
 import itertools
 import os
+import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from isthmus.data.options import Options
 from isthmus.describe.files import read_bytes
-from isthmus.errors import BadFile, MissingFile
+from isthmus.errors import BadFile, BadOption, MissingFile
 from isthmus.simulate.motion_files import signal_column
 
 PathLike = str | os.PathLike[str]
@@ -89,7 +91,8 @@ def _check_size(file: Path) -> None:
 
 def csv_columns(path: PathLike, header: Sequence[str] | None) -> dict[str, np.ndarray]:
     """The columns of a text file: a line of names (or `header`), then lines of numbers."""
-    lines = _lines(path)
+    text, mark = _text(path)
+    lines = _lines(path, text, mark)
     if header is None:
         _, names = next(lines, (0, []))
         if not names:
@@ -103,25 +106,42 @@ def csv_columns(path: PathLike, header: Sequence[str] | None) -> dict[str, np.nd
         names = [str(name) for name in header]
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise BadFile(f"{str(path)!r} has two columns called {twice[0]!r}.")
-    chunks = [
-        _chunk(path, names, some) for some in iter(lambda: list(itertools.islice(lines, CHUNK)), [])
-    ]
-    values = np.concatenate(chunks) if chunks else np.zeros((0, len(names)))
+    values = _at_once(text if header else text.lstrip().partition("\n")[2], mark, len(names))
+    if values is None:  # blanks, or something wrong that must be found
+        some = iter(lambda: list(itertools.islice(lines, CHUNK)), [])
+        chunks = [_chunk(path, names, each) for each in some]
+        values = np.concatenate(chunks) if chunks else np.zeros((0, len(names)))
     return dict(zip(names, values.T.copy(), strict=True))
 
 
-def _lines(path: PathLike) -> Iterator[tuple[int, list[str]]]:
-    """Cells of each line that holds something, with its number."""
-    raw = read_bytes(path)
+def _text(path: PathLike) -> tuple[str, str]:
+    """What the file says, and what separates its cells."""
     try:
-        text = raw.decode("utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadFile(f"{str(path)!r} is no CSV file: it is not text.") from None
     first = text.lstrip("\n\r").partition("\n")[0]
-    mark = max(",;\t", key=first.count) if any(map(first.count, ",;\t")) else None
-    if mark is None and len(first.split()) > 1:
-        text, mark = "\n".join(",".join(line.split()) for line in text.splitlines()), ","
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark or ",", strict=True)
+    if any(map(first.count, ",;\t")):
+        return text, max(",;\t", key=first.count)
+    if len(first.split()) > 1:
+        text = "\n".join(",".join(line.split()) for line in text.splitlines())
+    return text, ","
+
+
+def _at_once(body: str, mark: str, width: int) -> np.ndarray | None:
+    """Plain numbers, fast; None where a line holds anything else."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # an empty body
+            values = np.loadtxt(io.StringIO(body), delimiter=mark, ndmin=2, comments=None)
+    except ValueError:
+        return None
+    return values if values.ndim == 2 and values.shape[1] == width and len(values) else None
+
+
+def _lines(path: PathLike, text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
+    """Cells of each line that holds something, with its number."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells) and not cells[0].startswith("%"):
@@ -190,6 +210,8 @@ def as_columns(source: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.nd
     words = {
         name: [str(word) for word in x] for name, x in arrays.items() if x.dtype.kind in "USO" and x.ndim == 1
     }  # fmt: skip
+    if strange := [name for name, x in arrays.items() if x.dtype.kind == "c"]:
+        raise BadFile(f"{source!r}: {strange[0]!r} holds complex numbers, which no sensor gives.")
     numbers = {name: x for name, x in arrays.items() if x.dtype.kind in "fiub" and x.ndim > 0}
     lengths = Counter(len(x) for x in numbers.values())
     if len(lengths) > 1:
@@ -219,9 +241,11 @@ def _labels(name: str, x: np.ndarray, words: Mapping[str, list[str]]) -> list[st
     return []
 
 
-def found_files(path: PathLike | Sequence[PathLike]) -> tuple[list[Path], bool]:
+def found_files(path: Any) -> tuple[list[Path], bool]:
     """The files that a path, a pattern with `*` or a list of paths names; and whether several were asked for."""
     if not isinstance(path, str | os.PathLike):
+        if not isinstance(path, Iterable) or not (path := list(path)):
+            raise BadOption(f"a path, a pattern with * or a list of paths is needed, not {path!r}.")
         return [file for each in path for file in found_files(each)[0]], True
     text = os.fspath(path)
     if not any(mark in text for mark in "*?[") or Path(text).exists():

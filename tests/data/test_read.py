@@ -87,6 +87,25 @@ def test_the_log_of_another_robot_is_refused(tmp_path):
         ist.read_motion(path, PENDULUM)
 
 
+def test_velocities_alone_are_no_motion(tmp_path):
+    path = write_csv(
+        tmp_path / "log.csv", named("t", "v_joint_1", "v_joint_2", "tau_joint_1", "tau_joint_2")
+    )
+    with pytest.raises(
+        BadMotion, match=r"no column for joint/position\[joint_1\], joint/position\[joint_2\]"
+    ):
+        ist.read_motion(path, PENDULUM)
+    motion = ist.read_motion(path, PENDULUM, missing="nan")
+    assert motion.q is None
+    assert motion.v.shape == (100, 2)
+
+
+def test_what_is_no_path_is_said():
+    for nothing in (3, []):
+        with pytest.raises(BadOption, match="a path, a pattern"):
+            ist.read_motion(nothing, PENDULUM)
+
+
 def test_a_log_without_a_model_shows_its_joints_and_is_matched_later(tmp_path):
     path = write_csv(
         tmp_path / "log.csv", named("t", "q_joint_2", "q_joint_1", "v_joint_2", "v_joint_1")
@@ -161,6 +180,9 @@ def test_a_unit_of_angles_does_not_touch_what_slides(tmp_path):
         ({"align": "both"}, "align must be 'union' or a step"),
         ({"columns": "q"}, "columns must be a dictionary, such as"),
         ({"runs": "episode"}, "no column 'episode'"),
+        ({"time": "zeit"}, "no column 'zeit'"),
+        ({"header": "abc"}, "header must be a list of names"),
+        ({"columns": {"q1": "joint/position[elbow]"}}, "is nothing of these joints: 'joint_1', 'joint_2'"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_exist_are_named(options, what, tmp_path):
