@@ -14,7 +14,8 @@ class Dissipative:
     """A force that only takes energy: `−D v`, `D ≥ 0` learned, `v` the velocity conjugate to the target.
 
     Targets: `joint/passive_torque`, `link/external_force`. By default `D` is diagonal, so that each row's power is
-    never positive, exactly; `coupled=True` learns a whole matrix (power ≤ 0 up to rounding). An implicit step takes
+    never positive, exactly; `coupled=True` learns a whole matrix, with `rows="each"` one for each link or joint
+    (power ≤ 0 up to rounding). An implicit step takes
     the force implicitly, so that no strength of it makes a step unstable.
     """
 

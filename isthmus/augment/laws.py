@@ -44,15 +44,16 @@ def free(wired: Wired, signals: Any, y: AnyArray) -> Effect:
 
 
 def dissipative(wired: Wired, signals: Any, y: AnyArray) -> Effect:
-    """`−D v` with D ≥ 0: each row's own, or one matrix for all; power is never positive."""
+    """`−D v` with D ≥ 0: each number's own, or one matrix for what the network sees; power is never positive."""
     plan = wired.plan
     speed = jnp.asarray(signals[CONJUGATE[plan.target]])
     rows = np.array(plan.rows, dtype=np.int32)
     v = speed[rows]
     if plan.coupled:
-        D = _semidefinite(y.reshape(-1), v.size)
-        force = -(D @ v.reshape(-1)).reshape(v.shape)
-        strength = jnp.sum(jnp.abs(D), axis=1).reshape(v.shape)  # diagonal, and no smaller than D
+        units = v.reshape(plan.units or 1, -1)
+        D = jax.vmap(lambda y: _semidefinite(y, units.shape[1]))(y.reshape(len(units), -1))
+        force = -jnp.einsum("uij,uj->ui", D, units).reshape(v.shape)
+        strength = jnp.sum(jnp.abs(D), axis=2).reshape(v.shape)  # diagonal, and no smaller than D
     else:
         strength = wired.in_rows(jnp.maximum(y, 0.0))
         force = -strength * v

@@ -100,7 +100,7 @@ def guarantee(model: Model, wire: Wire, law: str, target: Place) -> None:
         )
     if wire.mode != "add":
         raise BadWiring(f"{who}: {name} needs mode='add': what is there already keeps its own law.")
-    if getattr(wire.net, "coupled", False) and wire.rows == "each":
+    if law == "lagrangian" and wire.net.coupled and wire.rows == "each":
         raise BadWiring(f"{who}: coupled=True joins rows, so it needs rows='all'.")
     if law == "internal":
         _internal(model, wire, who)

@@ -21,6 +21,9 @@ DISSIPATIVE = {
     "one matrix": ist.Wire(
         "joint/passive_torque", Q_V, ist.Dissipative(ist.MLP(6, 1), coupled=True)
     ),
+    "a matrix for each link": ist.Wire(
+        "link/external_force", Q_V, ist.Dissipative(ist.MLP(6, 1), coupled=True), rows="each"
+    ),
     "links": ist.Wire("link/external_force", Q_V, ist.Dissipative(ist.MLP(6, 1)), rows="each"),
 }
 
