@@ -100,6 +100,7 @@ def odd_numbers(x):
     return rounded, ends, whole, back, smooth, turned, jnp.where(x > 9, odd, jnp.inf)
 
 
+LARGE = np.linspace(-1.0, 1.0, 4900).reshape(70, 70)
 NUMBERS = np.random.default_rng(0).normal(size=40)
 CASES = {
     "loops": (loops, NUMBERS[:4], np.int64(3)),
@@ -107,7 +108,7 @@ CASES = {
     "integers": (integers, np.int64(-123_456_789), np.int64(5)),
     "odd numbers": (odd_numbers, np.float64(1.0)),
     "a gradient": (jax.grad(lambda q, v: swing(q, v)[0], (0, 1)), 0.3, 0.1),
-    "a large product": (lambda a, b: a @ b, NUMBERS[:32].reshape(8, 4), np.ones((4, 9))),
+    "a large product": (lambda a, b: a @ b + 1.0, LARGE, LARGE.T),
 }
 
 
