@@ -28,6 +28,18 @@ if TYPE_CHECKING:
     from isthmus.export.c import export_c as export_c
     from isthmus.export.mjcf import export_mjcf as export_mjcf
     from isthmus.export.urdf import export_urdf as export_urdf
+    from isthmus.identify.adam import Adam as Adam
+    from isthmus.identify.fit import Fit as Fit
+    from isthmus.identify.fit import fit as fit
+    from isthmus.identify.free import Free as Free
+    from isthmus.identify.horizon import LengtheningHorizon as LengtheningHorizon
+    from isthmus.identify.lbfgs import LBFGS as LBFGS
+    from isthmus.identify.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
+    from isthmus.identify.problem import Problem as Problem
+    from isthmus.losses.windows import MultipleShooting as MultipleShooting
+    from isthmus.losses.windows import OneStep as OneStep
+    from isthmus.losses.windows import WholeRun as WholeRun
+    from isthmus.losses.windows import Windows as Windows
     from isthmus.model.builder import Builder as Builder
     from isthmus.model.compile import compile_model as compile_model
     from isthmus.model.load import load as load
@@ -45,6 +57,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Adam": "isthmus.identify.adam",
     "Blueprint": "isthmus.blueprint.blueprint",
     "Builder": "isthmus.model.builder",
     "Conservative": "isthmus.augment.guarantees",
@@ -52,16 +65,26 @@ _HOMES = {
     "Control": "isthmus.model.state",
     "Dissipative": "isthmus.augment.guarantees",
     "Filter": "isthmus.augment.networks",
+    "Fit": "isthmus.identify.fit",
+    "Free": "isthmus.identify.free",
     "GRU": "isthmus.augment.networks",
     "Internal": "isthmus.augment.guarantees",
     "IsthmusError": "isthmus.errors",
+    "LBFGS": "isthmus.identify.lbfgs",
     "Lagrangian": "isthmus.augment.guarantees",
+    "LengtheningHorizon": "isthmus.identify.horizon",
+    "LevenbergMarquardt": "isthmus.identify.levenberg_marquardt",
     "Linear": "isthmus.augment.networks",
     "MLP": "isthmus.augment.networks",
     "Model": "isthmus.model.model",
     "Motion": "isthmus.simulate.motion",
+    "MultipleShooting": "isthmus.losses.windows",
+    "OneStep": "isthmus.losses.windows",
+    "Problem": "isthmus.identify.problem",
     "Spline": "isthmus.augment.networks",
     "State": "isthmus.model.state",
+    "WholeRun": "isthmus.losses.windows",
+    "Windows": "isthmus.losses.windows",
     "Wire": "isthmus.blueprint.wire",
     "check_gradients": "isthmus.verify.gradients",
     "compile_model": "isthmus.model.compile",
@@ -69,10 +92,11 @@ _HOMES = {
     "export_c": "isthmus.export.c",
     "export_mjcf": "isthmus.export.mjcf",
     "export_urdf": "isthmus.export.urdf",
+    "fit": "isthmus.identify.fit",
     "library": "isthmus",
     "load": "isthmus.model.load",
-    "read_motion": "isthmus.data.read",
     "observe": "isthmus.simulate.observe",
+    "read_motion": "isthmus.data.read",
     "rollout": "isthmus.simulate.rollout",
     "rollout_many": "isthmus.simulate.many",
     "step": "isthmus.simulate.rollout",

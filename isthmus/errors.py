@@ -99,6 +99,24 @@ class BadOption(IsthmusError, ValueError):
     code = "IST204"
 
 
+class BadFree(IsthmusError, ValueError):
+    """A free number that does not exist, is free twice, or has bounds that leave nothing."""
+
+    code = "IST601"
+
+
+class BadLog(IsthmusError, ValueError):
+    """A recorded motion that cannot be fitted: it does not match the robot, is too short, constant, in other units."""
+
+    code = "IST602"
+
+
+class BadStart(IsthmusError, ValueError):
+    """A search that cannot begin: the simulation of the start values gives no finite loss."""
+
+    code = "IST603"
+
+
 class MissingExtra(IsthmusError, ImportError):
     """An optional library that is not installed; says which extra brings it."""
 
@@ -152,6 +170,10 @@ class ExportWarning(IsthmusWarning):
 
 class StepWarning(IsthmusWarning):
     """A time step that is too long for the scheme and the model."""
+
+
+class FitWarning(IsthmusWarning):
+    """A fit whose result should be doubted: a number at its bound, hardly excited, not determined."""
 
 
 class FallbackWarning(IsthmusWarning):

@@ -216,7 +216,7 @@ def split(trace: Trace, eqn: Any, x: Array) -> list[Array]:
         move = lambda i: p.op("iadd", i, p.integer(first))
         return Long(shape, x.kind, lambda i: x.at((*i[:axis], move(i[axis]), *i[axis + 1 :])))
 
-    return [part(a, n) for a, n in zip(firsts, sizes, strict=False)]
+    return [part(a, int(n)) for a, n in zip(firsts, sizes, strict=False)]
 
 
 @rule("stack", long=True, free=True)

@@ -1,0 +1,104 @@
+"""Are log and simulation aligned in time? A shift of one row biases lengths by percents and is easily overlooked.
+
+Two shifts are estimated together with a step of all free numbers, so that neither explains the other: that of what
+was measured, and that of what acted, each against the simulation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+
+from isthmus.identify.evaluate import Evaluation
+
+if TYPE_CHECKING:
+    from isthmus.identify.problem import Problem
+
+
+@dataclasses.dataclass(frozen=True)
+class Shift:
+    """By how many rows something lags behind the simulation."""
+
+    what: str
+    rows: float
+    error: float
+
+    @property
+    def worry(self) -> str:
+        """A sentence where the shift is clearly there."""
+        if abs(self.rows) < max(0.3, 4.0 * self.error):
+            return ""
+        late = "late" if self.rows > 0 else "early"
+        return f"{self.what} seem {abs(self.rows):.2g} rows {late}; check the time stamps, or free a delay."
+
+    def __str__(self) -> str:
+        return f"time alignment: {self.what} {self.rows:+.2g} ± {self.error:.1g} rows late"
+
+
+def shifts(problem: Problem, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift, ...]:
+    """Shifts of what was measured, and of the commands where there are any."""
+    evaluation = problem.evaluation
+    if evaluation.plan.delayed:
+        return ()
+    r = evaluation.residuals(x[None])[0].ravel()
+    directions = {"measurements": measured_rate(evaluation).ravel()}
+    if evaluation.windows["control"].torque is not None:
+        directions["commands"] = _command_rate(evaluation, x).ravel()
+    known = {
+        name: d
+        for name, d in directions.items()
+        if np.linalg.norm(d) > 1e-9 * max(np.linalg.norm(r), 1e-300)
+    }
+    if not known:
+        return ()
+    columns = np.stack(list(known.values()), axis=1)
+    full = columns if J is None else np.concatenate([columns, J], axis=1)
+    size = np.maximum(np.linalg.norm(full, axis=0), 1e-300)
+    fitted, _, _, _ = np.linalg.lstsq(full / size, r, rcond=1e-10)
+    left = r - full / size @ fitted
+    noise = np.sqrt(left @ left / max(evaluation.data - full.shape[1], 1))
+    spread = np.sqrt(np.diag(np.linalg.pinv((full / size).T @ (full / size), rcond=1e-12)))
+    k = len(known)
+    return tuple(
+        Shift(name, float(v), float(e))
+        for name, v, e in zip(
+            known, fitted[:k] / size[:k], noise * spread[:k] / size[:k], strict=True
+        )
+    )
+
+
+def measured_rate(evaluation: Evaluation) -> np.ndarray:
+    """What one row of lag of the measurements adds to the weighted differences, (windows, rows, width)."""
+    target, weight = evaluation.windows["target"], evaluation.windows["weight"]
+    rate = np.zeros_like(weight)
+    place = column = 0
+    for c in evaluation.plan.channels:
+        if c.size == c.width and target.shape[1] > 2:
+            y = target[..., place : place + c.size]
+            if c.name == "joint/position":
+                y = np.unwrap(y, axis=1)
+            rate[..., column : column + c.width] = np.gradient(y, axis=1)
+        place, column = place + c.size, column + c.width
+    return rate * weight
+
+
+def _command_rate(evaluation: Evaluation, x: np.ndarray) -> np.ndarray:
+    """What one row of lag of the commands in the log adds to the weighted differences."""
+
+    def moved(rows: int) -> np.ndarray:
+        torque = evaluation.windows["control"].torque
+        index = np.clip(np.arange(torque.shape[1]) + rows, 0, torque.shape[1] - 1)
+        control = jax.tree.map(lambda y: y, evaluation.windows["control"])
+        control = dataclasses.replace(control, torque=torque[:, index])
+        changed = Evaluation(
+            evaluation.plan,
+            evaluation.windows | {"control": control},
+            evaluation.prior,
+            compiled=evaluation.compiled,
+        )
+        return changed.residuals(x[None])[0]
+
+    return 0.5 * (moved(-1) - moved(1))

@@ -1,0 +1,205 @@
+"""`fit`: a problem and a search -> estimates with errors, what the data cannot tell, held-out errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isthmus.errors import BadOption, BadStart, FitWarning
+from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
+from isthmus.identify.problem import Problem
+from isthmus.identify.progress import progress
+from isthmus.identify.quality import Errors, errors_of, heldout_errors
+from isthmus.identify.search import AbstractSearch, Outcome
+from isthmus.identify.sensitivity import Sensitivity, sensitivity
+from isthmus.model.model import Model
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """One fitted number."""
+
+    value: float
+    error: float
+    """Standard error; nan: at a bound, infinite: the data does not tell."""
+    unit: str
+    start: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.6g} ± {self.error:.2g} {self.unit}".rstrip()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fit:
+    """What a fit found. Prints as a table; `save` and `Fit.load` keep it."""
+
+    model: Model
+    estimates: dict[str, Estimate]
+    covariance: np.ndarray
+    """Of the estimates, in their order."""
+    correlations: np.ndarray
+    noise: float
+    """Estimated noise, in units of the noise that was assumed."""
+    errors: Errors
+    """Root mean square of the differences of each signal, before and after, where it was fitted."""
+    heldout: Errors | None
+    """The same where it was predicted."""
+    status: str
+    """How the search ended."""
+    loss: float
+    history: tuple[float, ...]
+    """The loss after each step."""
+    evaluations: int
+    seconds: float
+    warnings: tuple[str, ...]
+    undetermined: tuple[str, ...]
+    """What the data cannot tell, in words."""
+    settings: dict[str, Any]
+    """What decided the result."""
+    x: np.ndarray
+    """The point that the search found, in its own coordinates."""
+
+    def __getitem__(self, name: str) -> Estimate:
+        """One estimate by name."""
+        return self.estimates[name]
+
+    def __str__(self) -> str:
+        from isthmus.identify.table import as_text
+
+        return as_text(self)
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes `fit.json` and `fit.npz` into a folder."""
+        from isthmus.identify.files import save
+
+        return save(self, Path(folder))
+
+    @staticmethod
+    def load(folder: str | Path, *, like: Model | None = None) -> Fit:
+        """Reads what `save` wrote; a model with networks needs one of the same structure as `like`."""
+        from isthmus.identify.files import load
+
+        return load(Path(folder), like)
+
+
+def fit(
+    problem: Problem,
+    search: AbstractSearch | None = None,
+    *,
+    start: Mapping[str, Any] | np.ndarray | None = None,
+    check: bool = False,
+    show: bool | None = None,
+) -> Fit:
+    """The free numbers of `problem` that make the simulation move as recorded.
+
+    `search`: Levenberg-Marquardt unless given. `start`: numbers by name instead of the problem's own, or an array
+    with one start in each row, (starts, numbers), of which the best is kept. `check`: look at the problem first and
+    print what `problem.check()` found. `show`: progress on the terminal (None: where somebody watches).
+    """
+    search = LevenbergMarquardt() if search is None else search
+    evaluation = problem.evaluation
+    if check:
+        print(problem.check())
+    with progress(problem.parameters, show) as listen:
+        starts = starting_points(problem, start)
+        outcome = search.search(evaluation, starts, listen)
+    if not np.isfinite(outcome.cost[outcome.best]):
+        raise BadStart(diverging(problem, starts[0]))
+    found = concluded(problem, outcome, starts)
+    for text in found.warnings:
+        warnings.warn(text, FitWarning, stacklevel=2)
+    return found
+
+
+def starting_points(problem: Problem, start: Any) -> np.ndarray:
+    """Starts as rows of what a search moves."""
+    parameters, evaluation = problem.parameters, problem.evaluation
+    if start is None:
+        return evaluation.start[None]
+    if isinstance(start, Mapping):
+        Z = parameters.from_values(start)[None]
+    else:
+        Z = np.atleast_2d(np.asarray(start, dtype=np.float64)) / parameters.scale
+    if Z.shape[1] != parameters.size:
+        raise BadOption(f"start has {Z.shape[1]} numbers; {parameters.size} are free.")
+    if np.any(parameters.low - 1e-12 > Z) or np.any(parameters.high + 1e-12 < Z):
+        raise BadOption("start lies outside the bounds.")
+    return np.concatenate([Z, np.zeros((len(Z), evaluation.size - parameters.size))], axis=1)
+
+
+def diverging(problem: Problem, x: np.ndarray) -> str:
+    """Where the simulation of a start breaks down, in words."""
+    r, _ = problem.evaluation.residuals(x[None])
+    bad = ~np.isfinite(r[0]).all(axis=2)
+    where = ""
+    if bad.any():
+        window = int(np.argmax(bad.any(axis=1)))
+        span = problem.windows[1][window]
+        row = int(np.argmax(bad[window]))
+        where = f", first in run {span.run + 1}, {row} steps after row {span.first}"
+    return (
+        f"the simulation of the start values diverges{where}. Start elsewhere (Free(start=)), take shorter windows "
+        "(loss=ist.Windows(20)), or a shorter time step (Problem(substeps=))."
+    )
+
+
+def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
+    """Everything that is told about the best point of an outcome."""
+    evaluation, parameters = problem.evaluation, problem.parameters
+    x, p = outcome.x[outcome.best], parameters.size
+    first = parameters.reported(starts[0, :p])[0]
+    known = sensitivity(evaluation, x)
+    pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
+    estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
+    return Fit(
+        model=parameters.model(x[:p]), estimates=estimates, covariance=known.covariance,
+        correlations=known.correlations, noise=known.noise,
+        errors=errors_of(evaluation, problem.sigma, starts[0], x),
+        heldout=heldout_errors(problem, starts[0, :p], x[:p]),
+        status=outcome.status[outcome.best].value, loss=float(outcome.cost[outcome.best]),
+        history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
+        warnings=doubts(known, estimates, outcome), undetermined=known.undetermined,
+        settings=settings_of(problem), x=x,
+    )  # fmt: skip
+
+
+def doubts(
+    known: Sensitivity, estimates: Mapping[str, Estimate], outcome: Outcome
+) -> tuple[str, ...]:
+    """Reasons not to trust a fit."""
+    said = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
+    said += list(known.undetermined)
+    for name, e in estimates.items():
+        if (
+            np.isfinite(e.error)
+            and e.error > max(abs(e.value), 1e-12)
+            and not name.startswith("network/")
+        ):
+            said.append(
+                f"{name} is hardly excited: its standard error {e.error:.2g} exceeds its value {e.value:.3g}."
+            )
+    status = outcome.status[outcome.best]
+    if status.name not in ("CONVERGED", "INTERRUPTED"):
+        said.append(f"the search did not converge: {status.value}.")
+    return tuple(said)
+
+
+def settings_of(problem: Problem) -> dict[str, Any]:
+    """What decided the result, as plain data."""
+    plain = lambda x: x.tolist() if isinstance(x, np.ndarray) else x
+    return {
+        "free": [{k: plain(v) for k, v in dataclasses.asdict(f).items()} for f in problem.free],
+        "loss": {"kind": type(problem.kind).__name__, **dataclasses.asdict(problem.kind)},
+        "signals": [c.text for c in problem.channels],
+        "noise": {name: plain(np.asarray(s)) for name, s in problem.sigma.items()},
+        "huber": problem.huber, "wrap": problem.wrap, "weight_penalty": problem.weight_penalty,
+        "integrator": problem.scheme.integrator, "explicit": problem.scheme.explicit,
+        "substeps": problem.scheme.substeps, "dt": [log.dt for log in problem.logs],
+        "runs": len(problem.logs), "heldout_runs": len(problem.heldout_logs),
+        "windows": len(problem.windows[1]), "data": problem.evaluation.data,
+    }  # fmt: skip

@@ -1,0 +1,61 @@
+"""`LengtheningHorizon`: the beginning of every window first, then more and more of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Float
+
+from isthmus.errors import BadOption
+from isthmus.identify.evaluate import Evaluation
+from isthmus.identify.search import AbstractSearch, Listener, News, Outcome, Status, silent
+
+
+@dataclasses.dataclass(frozen=True)
+class LengtheningHorizon(AbstractSearch):
+    """Long motions have many false minima; their beginnings have few. Wraps any other search."""
+
+    inner: AbstractSearch
+    shares: tuple[float, ...] = (0.2, 0.5, 1.0)
+    """Which part of every window is compared, one after the other; the last is the whole."""
+
+    def __post_init__(self) -> None:
+        rising = all(a < b for a, b in zip(self.shares, self.shares[1:], strict=False))
+        if not self.shares or not rising or self.shares[0] <= 0 or self.shares[-1] != 1.0:
+            raise BadOption(f"shares must rise from above 0 to 1, not {self.shares!r}.")
+
+    def search(
+        self,
+        evaluation: Evaluation,
+        starts: Float[np.ndarray, "islands n"],
+        listen: Listener = silent,
+    ) -> Outcome:
+        X, parts = starts, []
+        for k, share in enumerate(self.shares):
+            part = evaluation if share == 1.0 else evaluation.shortened(share)
+            found = self.inner.search(part, X, staged(listen, k, len(self.shares)))
+            parts.append(found)
+            X = np.where(np.isfinite(found.cost)[:, None], found.x, X)
+            if Status.INTERRUPTED in found.status:
+                break
+        return dataclasses.replace(
+            found,
+            x=X,
+            cost=found.cost if share == 1.0 else evaluation.cost(X),
+            evaluations=sum(part.evaluations for part in parts),
+            seconds=sum(part.seconds for part in parts),
+        )
+
+
+def staged(listen: Listener, stage: int, stages: int) -> Listener:
+    """Tells of one stage as of a part of the whole."""
+
+    def told(news: News) -> None:
+        listen(
+            dataclasses.replace(
+                news, step=stage * news.steps + news.step, steps=stages * news.steps
+            )
+        )
+
+    return told

@@ -1,0 +1,144 @@
+"""Levenberg and Marquardt's search for a batch of points, inside a box.
+
+Each point has its own damping `λ`, which plays the part of a trust region (Nielsen's update). Numbers at a bound
+that the gradient presses against are held; those that a step would carry over one stop there, and the rest is
+solved again. One call of native code is one iteration of all points.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from isthmus.errors import BadOption
+from isthmus.identify.evaluate import Evaluation, Normal
+from isthmus.identify.matrix import AbstractMatrix
+from isthmus.identify.search import AbstractSearch, Diary, Listener, Outcome, Status, silent
+
+Points = Float[np.ndarray, "islands n"]
+ROUNDS = 4
+"""How often a step is solved again because it hit a bound."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LevenbergMarquardt(AbstractSearch):
+    """Damped Gauss-Newton steps: the search for least squares with up to some hundred numbers."""
+
+    steps: int = 100
+    tolerance: float = 1e-9
+    """Relative decrease of the cost, and relative length of a step, below which a point has converged."""
+    damping: float = 1e-2
+    """The first `λ`, relative to the diagonal of the Gauss-Newton matrix."""
+    reach: float = np.inf
+    """Longest step of any number, in units of its scale."""
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or not self.damping > 0 or not self.tolerance >= 0 or not self.reach > 0:
+            raise BadOption(
+                "LevenbergMarquardt needs steps ≥ 1, and damping, tolerance and reach above zero."
+            )
+
+    def search(self, evaluation: Evaluation, starts: Points, listen: Listener = silent) -> Outcome:
+        state = begin(evaluation, starts, self.damping)
+        diary = Diary(evaluation, self.steps, listen)
+        diary.write(state.X, state.normal.cost)
+        try:
+            for _ in range(self.steps):
+                going = np.flatnonzero(~state.done)
+                if not len(going):
+                    break
+                advance(evaluation, state, going, self)
+                diary.write(state.X, state.normal.cost)
+        except KeyboardInterrupt:
+            state.status[~state.done] = Status.INTERRUPTED
+        return diary.close(state.X, state.normal.cost, list(state.status))
+
+
+@dataclasses.dataclass
+class State:
+    """Where the points stand."""
+
+    X: Points
+    normal: Normal
+    damping: Float[np.ndarray, " islands"]
+    growth: Float[np.ndarray, " islands"]
+    done: Bool[np.ndarray, " islands"]
+    status: np.ndarray
+
+
+def begin(evaluation: Evaluation, starts: Points, damping: float) -> State:
+    """All points inside the box, with their quadratic models."""
+    X = np.clip(np.array(starts, dtype=np.float64), evaluation.low, evaluation.high)
+    normal, islands = evaluation.normal(X), len(X)
+    status = np.full(islands, Status.OUT_OF_STEPS, dtype=object)
+    lost = ~np.isfinite(normal.cost)
+    status[lost] = Status.NOT_FINITE
+    return State(X, normal, np.full(islands, damping), np.full(islands, 2.0), lost, status)
+
+
+def advance(
+    evaluation: Evaluation, state: State, going: np.ndarray, options: LevenbergMarquardt
+) -> None:
+    """One iteration of the points `going`."""
+    X, g, H = state.X[going], state.normal.gradient[going], state.normal.matrix.take(going)
+    cost = state.normal.cost[going]
+    step = bounded_step(H, g, X, state.damping[going], evaluation.low, evaluation.high)
+    longest = np.abs(step).max(axis=1, keepdims=True)
+    step = step * np.minimum(1.0, options.reach / np.maximum(longest, 1e-300))
+    predicted = -(np.einsum("ij,ij->i", g, step) + 0.5 * np.einsum("ij,ij->i", step, H.times(step)))
+    tried = evaluation.normal(np.clip(X + step, evaluation.low, evaluation.high))
+    gain = np.where(np.isfinite(tried.cost), cost - tried.cost, -np.inf) / np.maximum(
+        predicted, 1e-300
+    )
+    better = (gain > 1e-4) & np.isfinite(tried.gradient).all(axis=1)
+
+    small = np.abs(step).max(axis=1) <= options.tolerance * (1e-3 + np.abs(X).max(axis=1))
+    flat = predicted <= options.tolerance * np.maximum(cost, 1e-300)
+    slow = better & (cost - tried.cost <= options.tolerance * cost) & (gain > 0.25)
+    _damp(state, going, better, gain)
+    taken = going[better]
+    state.X[taken] = np.clip(X + step, evaluation.low, evaluation.high)[better]
+    state.normal = Normal(
+        _put(state.normal.cost, taken, tried.cost[better]),
+        _put(state.normal.gradient, taken, tried.gradient[better]),
+        state.normal.matrix.put(taken, tried.matrix.take(np.flatnonzero(better))),
+    )
+    finished = small | flat | slow
+    state.done[going[finished]] = True
+    state.status[going[finished]] = Status.CONVERGED
+
+
+def _damp(state: State, going: np.ndarray, better: np.ndarray, gain: np.ndarray) -> None:
+    """Less damping the better the quadratic model was; more, and faster, as long as steps fail."""
+    safe = np.clip(np.where(better, gain, 0.0), 0.0, 1.0)
+    factor = np.where(better, np.maximum(0.1, 1.0 - (2.0 * safe - 1.0) ** 3), state.growth[going])
+    state.damping[going] = np.clip(state.damping[going] * factor, 1e-15, 1e15)
+    state.growth[going] = np.where(better, 2.0, 2.0 * state.growth[going])
+
+
+def bounded_step(
+    H: AbstractMatrix, g: Points, X: Points, damping: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> Points:
+    """The damped Gauss-Newton step that stays in the box."""
+    diagonal = H.diagonal()
+    floor = 1e-12 * np.maximum(diagonal.max(axis=1, keepdims=True), 1e-300)
+    D = damping[:, None] * np.maximum(diagonal, floor)
+    held = ((low >= X) & (g >= 0.0)) | ((high <= X) & (g <= 0.0))
+    fixed = np.zeros_like(g)
+    step = H.solve(D, -g, held)
+    for _ in range(ROUNDS):
+        over = ~held & ((X + step < low) | (X + step > high))
+        if not over.any():
+            break
+        fixed = np.where(over, np.clip(X + step, low, high) - X, fixed)
+        held = held | over
+        step = fixed + H.solve(D, -g - H.times(fixed) - D * fixed, held)
+    return np.clip(X + step, low, high) - X
+
+
+def _put(x: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndarray:
+    made = x.copy()
+    made[rows] = new
+    return made

@@ -1,0 +1,211 @@
+"""A look at a problem before the search: right derivatives, effects, time alignment, time step, excitation."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from isthmus.identify.alignment import Shift, shifts
+from isthmus.identify.evaluate import Compiled, Evaluation
+from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
+from isthmus.identify.table import columns
+
+if TYPE_CHECKING:
+    from isthmus.identify.problem import Problem
+
+MANY = 60
+"""With more free numbers than that, derivatives are checked along random directions, not one by one."""
+
+SHORT = 10
+"""Steps of the search that precedes a look at the time alignment."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """What one free number does to the data."""
+
+    name: str
+    start: float
+    low: float
+    high: float
+    effect: float
+    """Root mean square change of what is compared, in units of the noise, for a change by its scale."""
+    alone: float
+    """Which part of that no other number can bring about: 0 (none) to 1 (all)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """What was found. Prints as one screen."""
+
+    windows: int
+    data: int
+    cost: float
+    gradient_error: float
+    """Largest difference between the compiled gradient and differences, relative."""
+    effects: tuple[Effect, ...]
+    shifts: tuple[Shift, ...]
+    step_change: float
+    """Largest change of what is compared when the time step is halved, relative to its range."""
+    worries: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is worrying."""
+        return not self.worries
+
+    def __str__(self) -> str:
+        head = f"{self.windows} windows, {self.data} numbers to compare, loss {self.cost:.5g} at the start"
+        rows = [("free", "start", "low", "high", "effect", "alone")]
+        rows += [
+            (
+                e.name,
+                f"{e.start:.4g}",
+                f"{e.low:.3g}",
+                f"{e.high:.3g}",
+                f"{e.effect:.3g}",
+                f"{e.alone:.2g}",
+            )
+            for e in self.effects
+        ]
+        lines = [head, *(columns(rows) if self.effects else [])]
+        lines += [f"gradient: off by {self.gradient_error:.1e} from differences"]
+        lines += [str(shift) for shift in self.shifts]
+        lines += [
+            f"time step: halving it changes what is compared by {100 * self.step_change:.2g} % of its range"
+        ]
+        return "\n".join(
+            [*lines, *(f"worry: {text}" for text in self.worries or ())] or ["nothing worries."]
+        )
+
+
+def check(problem: Problem) -> Check:
+    """Looks at a problem at its start."""
+    evaluation = problem.evaluation
+    x = evaluation.start
+    normal = evaluation.normal(x[None])
+    if not np.isfinite(normal.cost[0]):
+        from isthmus.errors import BadStart
+        from isthmus.identify.fit import diverging
+
+        raise BadStart(diverging(problem, x))
+    few = evaluation.plan.parameters.size <= MANY
+    J = differences(evaluation, x) if few else None
+    effects = effects_of(evaluation, x, J) if J is not None else ()
+    found = Check(
+        evaluation.count, evaluation.data, float(normal.cost[0]), gradient_error(evaluation, x, normal.gradient[0]),
+        effects, aligned(problem, x) if few else (), step_change(problem, x), (),
+    )  # fmt: skip
+    return dataclasses.replace(found, worries=tuple(worries(found)))
+
+
+def aligned(problem: Problem, x: np.ndarray) -> tuple[Shift, ...]:
+    """Time shifts, after a short search: far from the solution other differences look like shifts."""
+    evaluation = problem.evaluation
+    near = LevenbergMarquardt(steps=SHORT).search(evaluation, x[None]).x[0]
+    return shifts(problem, near, differences(evaluation, near))
+
+
+def differences(evaluation: Evaluation, x: np.ndarray) -> Float[np.ndarray, "data p"]:
+    """The Jacobian of all weighted differences by `z`, by central differences of native rollouts."""
+    p = evaluation.plan.parameters.size
+    h = 1e-5
+    steps = np.zeros((2 * p, len(x)))
+    steps[np.arange(p), np.arange(p)], steps[p + np.arange(p), np.arange(p)] = h, -h
+    r, _ = evaluation.residuals(x[None] + steps)
+    flat = r.reshape(2 * p, -1)
+    return ((flat[:p] - flat[p:]) / (2.0 * h)).T
+
+
+def gradient_error(evaluation: Evaluation, x: np.ndarray, gradient: np.ndarray) -> float:
+    """The compiled gradient against differences of the cost along three directions, relative."""
+    rng, h = np.random.default_rng(0), 1e-6
+    worst = 0.0
+    for _ in range(3):
+        d = rng.standard_normal(len(x))
+        d /= np.linalg.norm(d)
+        up, down = evaluation.cost(np.stack([x + h * d, x - h * d]))
+        slope, exact = (up - down) / (2.0 * h), float(gradient @ d)
+        worst = max(
+            worst, abs(slope - exact) / max(abs(exact), 1e-3 * np.linalg.norm(gradient), 1e-9)
+        )
+    return float(worst)
+
+
+def effects_of(evaluation: Evaluation, x: np.ndarray, J: np.ndarray) -> tuple[Effect, ...]:
+    """What each number does, and what only it does."""
+    parameters = evaluation.plan.parameters
+    size = np.linalg.norm(J, axis=0)
+    unit = J / np.where(size > 0, size, 1.0)
+    left = np.array([_alone(unit, k) for k in range(J.shape[1])])
+    names = (
+        parameters.names
+        if len(parameters.names) == parameters.size
+        else tuple(map(str, range(parameters.size)))
+    )
+    values, scale = x[: parameters.size] * parameters.scale, parameters.scale
+    rms = size / np.sqrt(max(evaluation.data, 1))
+    rows = zip(
+        names, values, parameters.low * scale, parameters.high * scale, rms, left, strict=True
+    )
+    return tuple(Effect(n, *map(float, numbers)) for n, *numbers in rows)
+
+
+def _alone(unit: np.ndarray, k: int) -> float:
+    others = np.delete(unit, k, axis=1)
+    if not others.size or not unit[:, k].any():
+        return float(unit[:, k].any())
+    rest = unit[:, k] - others @ np.linalg.lstsq(others, unit[:, k], rcond=1e-9)[0]
+    return float(np.linalg.norm(rest))
+
+
+def step_change(problem: Problem, x: np.ndarray) -> float:
+    """How much what is compared changes when every step is made in two."""
+    evaluation = problem.evaluation
+    scheme = dataclasses.replace(problem.scheme, substeps=2 * problem.scheme.substeps)
+    plan = dataclasses.replace(evaluation.plan, scheme=scheme)
+    finer = Evaluation(
+        plan,
+        evaluation.windows,
+        evaluation.prior,
+        compiled=Compiled(plan, evaluation.compiled.example),
+    )
+    change = np.abs(finer.residuals(x[None])[0] - evaluation.residuals(x[None])[0])[0]
+    weight, target = evaluation.windows["weight"], evaluation.windows["target"]
+    reach, place, column = 0.0, 0, 0
+    for c in evaluation.plan.channels:
+        span = np.ptp(target[..., place : place + c.size], axis=(0, 1)).max()
+        w = weight[..., column : column + c.width]
+        moved = change[..., column : column + c.width] / np.where(w > 0, w, np.inf)
+        reach = max(reach, float(moved.max() / max(span, 1e-12)))
+        place, column = place + c.size, column + c.width
+    return reach
+
+
+def worries(found: Check) -> list[str]:
+    """What should be looked at before a search."""
+    most = max((e.effect for e in found.effects), default=0.0)
+    said = [
+        f"{e.name} has no effect on what is compared."
+        for e in found.effects
+        if e.effect <= 1e-9 * most
+    ]
+    said += [
+        f"{e.name} can hardly be told from the others: {100 * e.alone:.1g} % of its effect is its own."
+        for e in found.effects
+        if e.alone < 0.01 and e.effect > 1e-9 * most
+    ]
+    if found.gradient_error > 1e-3:
+        said.append(
+            "the gradient differs from differences: is there a kink (contact, dry friction) near the start?"
+        )
+    said += [shift.worry for shift in found.shifts if shift.worry]
+    if found.step_change > 0.01:
+        said.append(
+            f"halving the time step changes the motion by {100 * found.step_change:.2g} %: fitted numbers would "
+            "absorb that. Take substeps= or integrator='rk4'."
+        )
+    return said

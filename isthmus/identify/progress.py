@@ -1,0 +1,42 @@
+"""A line that tells how a search is going: loss, best values, time left."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Generator
+
+from isthmus.identify.parameters import Parameters
+from isthmus.identify.search import Listener, News, silent
+
+SHOWN = 3
+"""So many values are shown while a search runs."""
+
+
+@contextlib.contextmanager
+def progress(parameters: Parameters, shown: bool | None) -> Generator[Listener]:
+    """A listener that draws a bar where somebody watches (`shown=None`), always, or never."""
+    if shown is False or (shown is None and not sys.stderr.isatty()):
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(bar_width=24), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("compiling", total=None)
+
+        def listen(news: News) -> None:
+            bar.update(
+                task, total=news.steps, completed=news.step, description=line(parameters, news)
+            )
+
+        yield listen
+
+
+def line(parameters: Parameters, news: News) -> str:
+    """`loss 1.2e+03   link/rod_1/mass 1.02   …`."""
+    values = parameters.values(news.x[: parameters.size])
+    pairs = zip(parameters.names[:SHOWN], values[:SHOWN], strict=False)
+    numbers = "  ".join(f"{name} {float(value):.4g}" for name, value in pairs)
+    return f"loss {news.cost:.5g}  {numbers}{' …' if len(parameters.names) > SHOWN else ''}"

@@ -1,0 +1,1 @@
+"""Motion against motion: which stretches of a log are simulated, and how the difference is measured."""

@@ -1,0 +1,159 @@
+"""`fit` finds what made the motion, says how well it knows it, and what it cannot know."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.errors import FitWarning
+from tests.identify.motions import DOUBLE, SINGLE, double_problem, recorded
+
+
+@pytest.fixture(scope="module")
+def fit() -> ist.Fit:
+    return ist.fit(double_problem("whole_run", rows=101))
+
+
+def test_the_numbers_that_made_a_motion_are_found_within_their_errors(fit):
+    truth = {
+        "link/rod_1/mass": 1.2,
+        "link/rod_2/mass": 0.7,
+        "joint/joint_1/damping": 0.3,
+        "joint/joint_2/damping": 0.3,
+    }
+    for name, value in truth.items():
+        assert abs(fit[name].value - value) < 4 * fit[name].error
+    assert abs(fit.noise - 1.0) < 0.2
+    np.testing.assert_allclose(
+        fit.model.link_mass, [fit["link/rod_1/mass"].value, fit["link/rod_2/mass"].value]
+    )
+
+
+def test_errors_are_those_of_repeated_experiments():
+    """Standard errors against the spread of fits of motions with other noise."""
+    truth = SINGLE.set("link/mass", 1.3)
+    free = [ist.Free("link/*/mass", low=0.5, high=2.0), ist.Free("joint/*/damping")]
+    fits = []
+    problem = ist.Problem(SINGLE, recorded(truth, 81), free=free, loss="whole_run", noise=2e-3)
+    compiled = problem.evaluation.compiled
+    for seed in range(40):
+        again = dataclasses.replace(problem, motions=recorded(truth, 81, noise=2e-3, seed=seed))
+        again.evaluation.compiled = compiled
+        fits.append(ist.fit(again))
+    for name in fits[0].estimates:
+        spread = np.std([f[name].value for f in fits])
+        told = np.mean([f[name].error for f in fits])
+        assert 0.7 < spread / told < 1.4
+
+
+@pytest.mark.parametrize("search", [ist.LBFGS(), ist.LengtheningHorizon(ist.LevenbergMarquardt())])
+def test_every_search_finds_the_same(fit, search):
+    problem = double_problem("whole_run", rows=101)
+    other = ist.fit(problem, search)
+    np.testing.assert_allclose(other.loss, fit.loss, rtol=1e-5)
+    for name, estimate in fit.estimates.items():
+        assert abs(other[name].value - estimate.value) < 0.05 * estimate.error
+
+
+def test_adam_on_batches_of_windows_comes_close():
+    problem = double_problem()
+    with pytest.warns(FitWarning, match="did not converge"):
+        found = ist.fit(problem, ist.Adam(steps=300, rate=0.03, batch=2, look=20))
+    best = ist.fit(problem)
+    assert found.loss < 1.2 * best.loss
+    assert found.history[-1] < found.history[0]
+
+
+def test_lengths_are_free_through_a_function_of_named_numbers():
+    make = lambda p: ist.library.pendulum(
+        lengths=p["length"], masses=jnp.stack([jnp.ones_like(p["mass"]), p["mass"]])
+    )
+    truth = ist.library.pendulum(lengths=[1.3, 0.8], masses=[1.0, 1.6])
+    motion = recorded(truth, 101, noise=1e-3, start=(np.pi / 2, 0.0))
+    free = [ist.Free("length", low=0.5, high=2, shape=2), ist.Free("mass", low=0.5, high=2)]
+    problem = ist.Problem(make=make, motions=motion, free=free, loss="whole_run", noise=1e-3)
+    starts = np.random.default_rng(0).uniform(0.5, 2.0, (20, 3))
+    search = ist.LengtheningHorizon(ist.LevenbergMarquardt())
+    found = search.search(problem.evaluation, starts / problem.parameters.scale)
+    values = found.x * problem.parameters.scale
+    assert np.all(np.abs(values - [1.3, 0.8, 1.6]) < 0.05)
+    fit = ist.fit(problem, start={"length": [1.0, 1.0]})
+    assert set(fit.estimates) == {"length[0]", "length[1]", "mass"}
+    np.testing.assert_allclose(fit.model.joint_origin[1, 2], -fit["length[0]"].value)
+
+
+def test_a_stretched_link_is_found():
+    truth = ist.stretch(DOUBLE, "rod_1", 1.25)
+    problem = ist.Problem(
+        DOUBLE,
+        recorded(truth, 81),
+        free=[ist.Free("stretch/rod_1", low=0.5, high=2.0)],
+        loss="whole_run",
+    )
+    assert ist.fit(problem)["stretch/rod_1"].value == pytest.approx(1.25, abs=1e-6)
+
+
+def test_only_ratios_of_masses_can_be_told_without_forces():
+    model = ist.library.pendulum(2).set("link/inertia", 1e-12)
+    begin = ist.State(np.array([1.0, 0.3]), np.zeros(2))
+    motion = ist.rollout(model.set("link/mass", [1.0, 1.5]), begin, None, 0.01, 60)
+    problem = ist.Problem(model, motion, free=[ist.Free("link/*/mass", low=0.1)], loss="whole_run")
+    with pytest.warns(FitWarning, match="only link/rod_1/mass / link/rod_2/mass is determined"):
+        fit = ist.fit(problem)
+    assert fit["link/rod_2/mass"].value / fit["link/rod_1/mass"].value == pytest.approx(
+        1.5, abs=1e-6
+    )
+
+
+def test_what_only_appears_together_is_told_as_such():
+    """A pendulum without commands: mass, stiffness and damping may all grow by one factor."""
+    model = (
+        ist.library.pendulum(1)
+        .set("link/inertia", 1e-12)
+        .set("joint/stiffness", 1.0)
+        .set("joint/damping", 0.1)
+    )
+    truth, begin = (
+        model.set("joint/stiffness", 2.0).set("joint/damping", 0.2),
+        ist.State(np.ones(1), np.zeros(1)),
+    )
+    names = ("link/*/mass", "joint/*/stiffness", "joint/*/damping")
+    problem = ist.Problem(
+        model,
+        ist.rollout(truth, begin, None, 0.01, 60),
+        free=[ist.Free(n, low=0.01) for n in names],
+        loss="whole_run",
+    )
+    with pytest.warns(FitWarning, match="only .* are determined"):
+        fit = ist.fit(problem)
+    mass, damping, stiffness = "link/rod_1/mass", "joint/joint_1/damping", "joint/joint_1/stiffness"
+    assert fit.undetermined == (
+        f"only {mass} / {damping} and {stiffness} / {damping} are determined.",
+    )
+    assert np.isinf(fit[mass].error)
+
+
+def test_a_fit_is_the_same_after_saving_and_loading(fit, tmp_path):
+    again = ist.Fit.load(fit.save(tmp_path / "fit"))
+    assert str(again) == str(fit)
+    np.testing.assert_array_equal(again.covariance, fit.covariance)
+    np.testing.assert_array_equal(again.model.link_mass, fit.model.link_mass)
+    assert again.model.joint_names == fit.model.joint_names
+    with pytest.raises(ist.errors.MissingFile, match="no folder that"):
+        ist.Fit.load(tmp_path)
+
+
+def test_held_out_motion_is_predicted_better_after_than_before():
+    truth = DOUBLE.set("link/mass", [1.2, 0.7])
+    runs = [recorded(truth, 61), recorded(truth, 61, start=(0.5, -0.5))]
+    problem = ist.Problem(
+        DOUBLE, runs, free=[ist.Free("link/*/mass", low=0.1)], loss="whole_run", heldout=1
+    )
+    fit = ist.fit(problem)
+    before, after = fit.heldout["joint/position"]
+    assert after < 1e-3 * before
+    assert "held out joint/position" in str(fit)

@@ -1,0 +1,87 @@
+"""Levenberg-Marquardt finds what SciPy finds, for one start and for many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+import isthmus as ist
+from isthmus.identify.dense import Dense
+from isthmus.identify.levenberg_marquardt import bounded_step
+from tests.identify.motions import double_problem
+
+
+def by_scipy(problem: ist.Problem, start: np.ndarray) -> np.ndarray:
+    evaluation = problem.evaluation
+    bounds = (evaluation.low, evaluation.high)
+    inside = np.clip(start, evaluation.low + 1e-9, evaluation.high - 1e-9)
+    return least_squares(
+        lambda x: evaluation.residuals(x[None])[0].ravel(),
+        inside,
+        bounds=bounds,
+        jac="3-point",
+        xtol=1e-14,
+        ftol=1e-14,
+        gtol=1e-14,
+    ).x
+
+
+def test_the_minimum_is_that_of_scipy():
+    problem = double_problem()
+    found = ist.LevenbergMarquardt().search(problem.evaluation, problem.evaluation.start[None])
+    np.testing.assert_allclose(found.x[0], by_scipy(problem, problem.evaluation.start), rtol=1e-6)
+    assert found.status[0].name == "CONVERGED"
+
+
+def test_many_starts_side_by_side_end_where_each_would_alone():
+    evaluation = double_problem().evaluation
+    starts = evaluation.start * np.array(
+        [[0.7, 1.2, 1.0, 0.8], [1.3, 0.9, 1.5, 1.2], [1.0, 1.0, 0.5, 0.5]]
+    )
+    together = ist.LevenbergMarquardt().search(evaluation, starts)
+    alone = [ist.LevenbergMarquardt().search(evaluation, start[None]).x[0] for start in starts]
+    np.testing.assert_allclose(together.x, alone, rtol=1e-9)
+
+
+def test_a_bounded_quadratic_is_solved_exactly():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        J, r = rng.standard_normal((12, 5)), rng.standard_normal(12)
+        low, high = -0.2 * rng.random(5), 0.2 * rng.random(5)
+        X, tiny = np.zeros((1, 5)), np.array([1e-14])
+        for _ in range(20):
+            g = (J.T @ (J @ X[0] + r))[None]
+            X = X + bounded_step(Dense((J.T @ J)[None]), g, X, tiny, low, high)
+        oracle = least_squares(
+            lambda x, J=J, r=r: J @ x + r, np.zeros(5), bounds=(low, high), gtol=1e-14
+        ).x
+        np.testing.assert_allclose(X[0], oracle, atol=1e-6)
+
+
+def test_the_result_stays_inside_the_bounds_and_says_so():
+    problem = double_problem()
+    narrow = ist.Problem(
+        problem.model, problem.motions, free=[ist.Free("link/*/mass", low=0.9, high=1.1)], loss=ist.Windows(20),
+        noise=1e-3,
+    )  # fmt: skip
+    with pytest.warns(ist.errors.FitWarning, match=r"link/rod_\d/mass is at its bound"):
+        fit = ist.fit(narrow)
+    assert all(0.9 <= e.value <= 1.1 for e in fit.estimates.values())
+
+
+def test_options_that_cannot_work_are_refused():
+    with pytest.raises(ist.errors.BadOption, match="steps"):
+        ist.LevenbergMarquardt(steps=0)
+
+
+def test_stopping_by_hand_keeps_the_best_so_far():
+    evaluation = double_problem().evaluation
+
+    def stop(news):
+        if news.step == 2:
+            raise KeyboardInterrupt
+
+    found = ist.LevenbergMarquardt().search(evaluation, evaluation.start[None], stop)
+    assert found.status[0].name == "INTERRUPTED"
+    assert found.cost[0] < evaluation.cost(evaluation.start[None])[0]
