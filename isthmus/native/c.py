@@ -83,7 +83,7 @@ def to_c(
     called = name or own_name(fn) or identifier(stem or "function")
     if not is_identifier(called):
         raise BadOption(f"name is {called!r}, which is no name of a function in C.")
-    made = Native(fn, examples, static=positions_of(static, len(examples)), strict=strict)
+    made = Native(fn, examples, static=positions_of(static, len(examples)), strict=strict, width=64)
     code = source_c(made, name=called, stem=stem, names=names, notes=notes)
     if path is not None:
         code.write(path)

@@ -19,12 +19,12 @@ from isthmus.errors import BadOption, BadShape
 from isthmus.native.flat import Flat
 from isthmus.native.known import Known
 from isthmus.native.llvm import Code, module_text
+from isthmus.native.movers import CODES, SIZES
 from isthmus.native.plan import Plan, plan_of
 from isthmus.native.processor import widest
 from isthmus.native.program import Program
 from isthmus.native.stats import Stats
 from isthmus.native.trace import kind_of
-from isthmus.native.wrappers import CODES, SIZES
 
 _LOCK = threading.Lock()
 _POOL: list[ThreadPoolExecutor] = []
@@ -40,11 +40,16 @@ def pool() -> ThreadPoolExecutor:
         return _POOL[0]
 
 
-def aligned(entries: int) -> np.ndarray:
-    """Memory for `entries` numbers that starts at a multiple of 64 bytes."""
-    raw = np.empty(entries + 8, dtype=np.float64)
-    skip = (-raw.ctypes.data % 64) // 8
+def aligned(entries: int, width: int) -> np.ndarray:
+    """Memory for `entries` numbers of `width` bits that starts at a multiple of 64 bytes."""
+    raw = np.empty(entries + 16, dtype=inside(np.dtype("f"), width))
+    skip = (-raw.ctypes.data % 64) // raw.itemsize
     return raw[skip : skip + entries]
+
+
+def inside(dtype: np.dtype, width: int) -> np.dtype:
+    """The type in which numbers of `dtype` lie in a program's memory; truths are integers there."""
+    return np.dtype(f"{'f' if dtype.kind == 'f' else 'i'}{width // 8}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,10 +66,9 @@ class Slot:
         return math.prod(self.shape)
 
     def window(self, flat: np.ndarray) -> np.ndarray:
-        """The part of `flat` that holds this array, in its shape; truths take 8 bytes there."""
+        """The part of `flat` that holds this array, in its shape."""
         part = flat[self.place : self.place + self.size]
-        wide = np.dtype(np.float64 if self.dtype.kind == "f" else np.int64)
-        return part.view(wide).reshape(self.shape)
+        return part.view(inside(self.dtype, 8 * flat.itemsize)).reshape(self.shape)
 
 
 def slots(prefix: str, shapes: Sequence[tuple[str, tuple[int, ...], Any]]) -> list[Slot]:
@@ -81,8 +85,9 @@ class Station:
 
     def __init__(self, code: Code, ins: Sequence[Slot], outs: Sequence[Slot]) -> None:
         layout = code.layout
-        self.inputs, self.outputs = aligned(layout.inputs), aligned(layout.outputs)
-        self.work = aligned(layout.work)
+        self.inputs, self.outputs, self.work = (
+            aligned(size, layout.width) for size in (layout.inputs, layout.outputs, layout.work)
+        )
         self.args = (self.inputs.ctypes.data, self.outputs.ctypes.data, self.work.ctypes.data)
         self.into = [slot.window(self.inputs) for slot in ins]
         self.out = [slot.window(self.outputs) for slot in outs]
@@ -99,9 +104,10 @@ class Native:
         static: frozenset[int] = frozenset(),
         strict: bool = False,
         known: Known | None = None,
+        width: int | None = None,
     ) -> None:
         began = time.perf_counter()
-        self.flat = flat = Flat(fn, examples, static)
+        self.flat = flat = Flat(fn, examples, static, width)
         self._strict, self._known = strict, known
         self._lock = threading.RLock()
         self._plan: Plan | None = None
@@ -113,14 +119,14 @@ class Native:
         self.inputs = slots("in", [(str(k), x.shape, x.dtype) for k, x in enumerate(given)])
         results = [(str(k), *about) for k, about in enumerate(self.facts.outputs)]
         self.outputs = slots("out", results)
-        self.lanes = widest()
+        self.lanes = widest(flat.width)
         self._codes: dict[int, Code] = {}
         self._local = threading.local()
         self._scratch: list[np.ndarray] = []
         self._narrow = [
             (k, slot.dtype)
             for k, slot in enumerate(self.outputs)
-            if slot.dtype not in (np.float64, np.int64)
+            if slot.dtype != inside(slot.dtype, flat.width)
         ]
 
     @property
@@ -129,7 +135,7 @@ class Native:
         with self._lock:
             if self._plan is None:
                 flat = self.flat
-                self._plan = plan_of(flat, flat.examples, flat.baked, self._strict)
+                self._plan = plan_of(flat, flat.examples, flat.baked, self._strict, flat.width)
             return self._plan
 
     @property
@@ -311,7 +317,7 @@ class Native:
             operations_before=self.facts.before,
             operations=self.facts.operations,
             flops=self.facts.flops,
-            bytes=8 * layout.work,
+            bytes=layout.bytes * layout.work,
             lanes=self.lanes,
             trace_seconds=self._trace_seconds,
             compile_seconds=sum(code.seconds for code in self._codes.values()),

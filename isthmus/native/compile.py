@@ -12,10 +12,11 @@ import numpy as np
 from isthmus.errors import BadOption, FallbackWarning, NotTranslatable
 from isthmus.native.call import Native
 from isthmus.native.stats import Stats
+from isthmus.native.trace import width_of
 
 
 class Xla:
-    """The interface of `Native`, run by XLA in float64: what `fallback="xla"` gives."""
+    """The interface of `Native`, run by XLA in the same precision: what `fallback="xla"` gives."""
 
     def __init__(self, fn: Callable, examples: tuple, static: frozenset[int]) -> None:
         def given(*args: Any) -> Any:
@@ -23,11 +24,12 @@ class Xla:
             return fn(*(x if k in static else next(rest) for k, x in enumerate(examples)))
 
         self.fn = given
+        self.precise = width_of(jax.tree.leaves(examples)) == 64
         self._single = jax.jit(given)
         self._many = jax.jit(jax.vmap(given))
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
-        with jax.enable_x64(True):
+        with jax.enable_x64(self.precise):
             result = jax.tree.map(np.asarray, self._single(*args))
         if out is None:
             return result
@@ -35,7 +37,7 @@ class Xla:
         return out
 
     def map(self, *args: Any, threads: int | None = None) -> Any:
-        with jax.enable_x64(True):
+        with jax.enable_x64(self.precise):
             return jax.tree.map(np.asarray, self._many(*args))
 
     def as_jax(self) -> Callable:
@@ -61,7 +63,9 @@ def compile(
     fallback: str | None = None,
     strict: bool = False,
 ) -> Native | Xla:
-    """`fn` as machine code for arguments like `examples` (pytrees of arrays; floats become float64).
+    """`fn` as machine code for arguments like `examples` (pytrees of arrays).
+
+    Numbers are float64; float32 where the examples have arrays of floats and all of them are float32.
 
     `static`: positions of arguments that never change; their examples are baked in and calls leave
     them out. `fallback="xla"`: where an operation cannot be translated, warn and run under XLA.

@@ -17,7 +17,11 @@ from isthmus.native.processor import widest
 from isthmus.native.program import Branch, Buffer, Loop, Plain, Product, Program
 from isthmus.native.uniform import Uniform
 
-SCALAR = {"f": "double", "i": "i64", "b": "i1"}
+SCALARS = {
+    64: {"f": "double", "i": "i64", "b": "i1"},
+    32: {"f": "float", "i": "i32", "b": "i1"},
+}
+"""Width of the program -> how LLVM calls its kinds."""
 
 
 def number(value: Plain, kind: str) -> str:
@@ -34,7 +38,8 @@ class Emitter:
     """Writes `core` line by line."""
 
     def __init__(self, program: Program, lanes: int) -> None:
-        self.p, self.lanes = program, lanes
+        self.p, self.lanes, self.width = program, lanes, program.width
+        self.scalar = SCALARS[program.width]
         self.live = live(program)
         self.uniform = Uniform(program, self.live) if lanes > 1 else None
         self.lines: list[str] = []
@@ -54,7 +59,7 @@ class Emitter:
         return self.uniform is not None and not self.uniform.same(value)
 
     def type(self, kind: str, vector: bool) -> str:
-        return f"<{self.lanes} x {SCALAR[kind]}>" if vector else SCALAR[kind]
+        return f"<{self.lanes} x {self.scalar[kind]}>" if vector else self.scalar[kind]
 
     def type_of(self, value: int) -> str:
         return self.type(self.p.kinds[value], self.vector(value))
@@ -67,7 +72,7 @@ class Emitter:
         if known is not None:
             text = number(known, self.p.kinds[value])
             if vector:
-                kind = SCALAR[self.p.kinds[value]]
+                kind = self.scalar[self.p.kinds[value]]
                 return "<" + ", ".join([f"{kind} {text}"] * self.lanes) + ">"
             return text
         if vector and not self.vector(value):
@@ -90,7 +95,7 @@ class Emitter:
         """A scalar that vectors need is copied to all lanes where it is made."""
         if self.uniform is None or value not in self.uniform.spread:
             return
-        kind, n = SCALAR[self.p.kinds[value]], self.lanes
+        kind, n = self.scalar[self.p.kinds[value]], self.lanes
         one = self.temp(f"insertelement <{n} x {kind}> poison, {kind} %v{value}, i64 0")
         zeros = f"<{n} x i32> zeroinitializer"
         self.lines.append(
@@ -163,70 +168,78 @@ class Emitter:
 
     def address(self, buffer: Buffer, index: int) -> tuple[str, bool]:
         """A pointer to the entry (for all lanes), or a vector of pointers where lanes differ."""
-        lanes = 1 if buffer.space == "const" else self.lanes
+        cell, lanes = self.scalar["f"], 1 if buffer.space == "const" else self.lanes
         base = f"@{buffer.name}" if buffer.space == "const" else f"%{buffer.space}"
         known = self.p.constant(index)
         if known is not None:
             spot = (buffer.offset + known * buffer.stride) * lanes
-            return self.temp(f"getelementptr inbounds double, ptr {base}, i64 {spot}"), False
+            return self.temp(f"getelementptr inbounds {cell}, ptr {base}, i64 {spot}"), False
         first = buffer.offset * lanes
         scale = buffer.stride * lanes
         if not self.vector(index):
             key = (base, index, scale)
             if key not in self.addresses:
-                step = self.temp(f"mul i64 {self.ref(index)}, {scale}")
-                self.addresses[key] = self.temp(f"getelementptr double, ptr {base}, i64 {step}")
+                step = self.temp(f"mul i64 {self.wide(self.ref(index), False)}, {scale}")
+                self.addresses[key] = self.temp(f"getelementptr {cell}, ptr {base}, i64 {step}")
             where = self.addresses[key]
-            return self.temp(f"getelementptr double, ptr {where}, i64 {first}"), False
+            return self.temp(f"getelementptr {cell}, ptr {where}, i64 {first}"), False
         n = self.lanes
         many = lambda x: "<" + ", ".join(f"i64 {v}" for v in x) + ">"
-        step = self.temp(f"mul <{n} x i64> {self.ref(index, True)}, {many([scale] * n)}")
+        step = self.wide(self.ref(index, True), True)
+        step = self.temp(f"mul <{n} x i64> {step}, {many([scale] * n)}")
         own = [first + (k if lanes > 1 else 0) for k in range(n)]
         spot = self.temp(f"add <{n} x i64> {step}, {many(own)}")
-        return self.temp(f"getelementptr double, ptr {base}, <{n} x i64> {spot}"), True
+        return self.temp(f"getelementptr {cell}, ptr {base}, <{n} x i64> {spot}"), True
+
+    def wide(self, index: str, vector: bool) -> str:
+        """An integer of the program as one of 64 bits, which addresses are made of."""
+        if self.width == 64:
+            return index
+        kind = self.type("i", vector)
+        return self.temp(f"sext {kind} {index} to {kind.replace('i32', 'i64')}")
 
     def load(self, value: int, buffer: Buffer, index: int) -> None:
         kind, vector = buffer.kind, self.vector(value)
-        stored = "i64" if kind == "b" else SCALAR[kind]
+        stored = self.scalar["i"] if kind == "b" else self.scalar[kind]
         pointer, scattered = self.address(buffer, index)
         if scattered:
-            n, short = self.lanes, "f64" if stored == "double" else "i64"
+            n, short = self.lanes, f"{'i' if stored[0] == 'i' else 'f'}{self.width}"
             name = f"@llvm.masked.gather.v{n}{short}.v{n}p0"
             types = f"<{n} x ptr>, i32, <{n} x i1>, <{n} x {stored}>"
             self.declare(name, f"declare <{n} x {stored}> {name}({types})")
             ones = "<" + ", ".join(["i1 true"] * n) + ">"
-            text = f"call <{n} x {stored}> {name}(<{n} x ptr> {pointer}, i32 8, "
+            text = f"call <{n} x {stored}> {name}(<{n} x ptr> {pointer}, i32 {self.width // 8}, "
             text += f"<{n} x i1> {ones}, <{n} x {stored}> poison)"
         elif vector:
-            text = f"load <{self.lanes} x {stored}>, ptr {pointer}, align {8 * self.lanes}"
+            text = f"load <{self.lanes} x {stored}>, ptr {pointer}, align {self.width // 8 * self.lanes}"
         else:
-            text = f"load {stored}, ptr {pointer}, align 8"
+            text = f"load {stored}, ptr {pointer}, align {self.width // 8}"
         if kind == "b":
             wide = self.temp(text)
-            whole = f"<{self.lanes} x i64> {wide}" if vector else f"i64 {wide}"
-            text = f"trunc {whole} to {self.type('b', vector)}"
+            text = f"trunc {self.type('i', vector)} {wide} to {self.type('b', vector)}"
         self.define(value, text)
 
     def store(self, buffer: Buffer, index: int, value: int) -> None:
         vector = self.lanes > 1
         kind = buffer.kind
-        stored = "i64" if kind == "b" else SCALAR[kind]
+        stored = self.scalar["i"] if kind == "b" else self.scalar[kind]
         whole = f"<{self.lanes} x {stored}>" if vector else stored
         ref = self.ref(value, vector)
         if kind == "b":
             ref = self.temp(f"zext {self.type('b', vector)} {ref} to {whole}")
         pointer, scattered = self.address(buffer, index)
         if scattered:
-            n, short = self.lanes, "f64" if stored == "double" else "i64"
+            n, short = self.lanes, f"{'i' if stored[0] == 'i' else 'f'}{self.width}"
             name = f"@llvm.masked.scatter.v{n}{short}.v{n}p0"
             self.declare(name, f"declare void {name}({whole}, <{n} x ptr>, i32, <{n} x i1>)")
             mask = self.mask or "<" + ", ".join(["i1 true"] * n) + ">"
             text = (
-                f"call void {name}({whole} {ref}, <{n} x ptr> {pointer}, i32 8, <{n} x i1> {mask})"
+                f"call void {name}({whole} {ref}, <{n} x ptr> {pointer}, i32 {self.width // 8}, "
+                f"<{n} x i1> {mask})"
             )
             self.lines.append("  " + text)
             return
-        align = 8 * self.lanes
+        align = self.width // 8 * self.lanes
         if self.mask is not None:
             old = self.temp(f"load {whole}, ptr {pointer}, align {align}")
             mask = f"<{self.lanes} x i1> {self.mask}"
@@ -241,7 +254,9 @@ class Emitter:
         key = (record.sizes, strides, *shared, record.spread, record.fused, self.mask is None)
         if key not in self.products:
             name = f"product{len(self.products)}"
-            target = Target(self.lanes, SCALAR["f"], *shared[1:], self.mask is not None, widest())
+            target = Target(
+                self.lanes, self.scalar["f"], *shared[1:], self.mask is not None, widest()
+            )
             kernel = Kernel(record, target)
             self.products[key] = name, kernel.run(name)
             self.declared.update(kernel.declared)
@@ -261,11 +276,12 @@ class Emitter:
             self.spread(v)
         self.block(loop.body.items)
         counter = f"%v{loop.counter}"
-        following = self.temp(f"add i64 {counter}, 1")
-        more = self.temp(f"icmp ne i64 {following}, {loop.count}")
+        kind = self.scalar["i"]
+        following = self.temp(f"add {kind} {counter}, 1")
+        more = self.temp(f"icmp ne {kind} {following}, {loop.count}")
         end = self.label
         self.lines.append(f"  br i1 {more}, label %{top}, label %{after}")
-        head = [f"  {counter} = phi i64 [ 0, %{before} ], [ {following}, %{end} ]"]
+        head = [f"  {counter} = phi {kind} [ 0, %{before} ], [ {following}, %{end} ]"]
         for v, first, then in zip(loop.params, loop.inits, loop.yields, strict=True):
             if v in self.live:
                 head.append(self.phi(v, first, before, then, end))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, no_type_check
 
+from isthmus.native.functions.formats import FORMATS
+
 if TYPE_CHECKING:
     from isthmus.native.emit import Emitter
 
@@ -19,7 +21,7 @@ HUGE = {"sin_huge": "sin", "cos_huge": "cos", "tan_huge": "tan"}
 @no_type_check
 def intrinsic(e: Emitter, name: str, count: int, vector: bool, kind: str = "f") -> str:
     """The name of an LLVM intrinsic on `count` operands, declared."""
-    short = {"f": "f64", "i": "i64"}[kind]
+    short = f"{kind}{e.width}"
     full = f"@llvm.{name}." + (f"v{e.lanes}{short}" if vector else short)
     whole = e.type(kind, vector)
     e.declare(full, f"declare {whole} {full}({', '.join([whole] * count)})")
@@ -89,7 +91,8 @@ def round32(e: Emitter, value: int, args: tuple, vector: bool) -> None:
 @no_type_check
 def to_integer(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     """Towards zero; the nearest integer there is where x is out of range, 0 for NaN."""
-    short = f"v{e.lanes}i64.v{e.lanes}f64" if vector else "i64.f64"
+    many = f"v{e.lanes}" if vector else ""
+    short = f"{many}i{e.width}.{many}f{e.width}"
     name = f"@llvm.fptosi.sat.{short}"
     out, source = e.type("i", vector), e.type("f", vector)
     e.declare(name, f"declare {out} {name}({source})")
@@ -132,16 +135,16 @@ def divide(text: str) -> Callable:
 
 @no_type_check
 def shift(text: str) -> Callable:
-    """A shift by 64 or more gives what is left: zero, or the sign."""
+    """A shift by all bits or more gives what is left: zero, or the sign."""
 
     def write(e: Emitter, value: int, args: tuple, vector: bool) -> None:
         kind, truth = e.type("i", vector), e.type("b", vector)
         x, n = (e.ref(a, vector) for a in args)
         known = e.p.constant(args[1])
-        if known is not None and 0 <= known < 64:
+        if known is not None and 0 <= known < e.width:
             e.define(value, f"{text} {kind} {x}, {n}")
             return
-        last = e.ref(e.p.integer(63), vector)
+        last = e.ref(e.p.integer(e.width - 1), vector)
         inside = e.temp(f"icmp ule {kind} {n}, {last}")
         safe = e.temp(f"select {truth} {inside}, {kind} {n}, {kind} {last}")
         moved = e.temp(f"{text} {kind} {x}, {safe}")
@@ -162,21 +165,33 @@ def wrap(e: Emitter, value: int, args: tuple, vector: bool) -> None:
 
 
 @no_type_check
-def lane_by_lane(e: Emitter, value: int, name: str, refs: list[str], vector: bool) -> None:
-    """A function of libm, once for each lane."""
-    e.declare(name, f"declare double @{name}({', '.join(['double'] * len(refs))}) #1")
-    if not vector:
-        text = ", ".join(f"double {r}" for r in refs)
-        e.define(value, f"call double @{name}({text})")
-        return
-    whole, kind = "poison", e.type("f", True)
+def outside(e: Emitter, name: str, refs: list[str]) -> str:
+    """A call of libm, in float64 whatever the program; the neighbour of a number depends on its format."""
+    exact = e.width == 64 or name == "nextafter"
+    real = e.scalar["f"] if exact else "double"
+    name = f"{name}f" if exact and e.width == 32 else name
+    e.declare(name, f"declare {real} @{name}({', '.join([real] * len(refs))}) #1")
+    given = refs if exact else [e.temp(f"fpext float {r} to double") for r in refs]
+    found = e.temp(f"call {real} @{name}({', '.join(f'{real} {r}' for r in given)})")
+    return found if exact else e.temp(f"fptrunc double {found} to float")
+
+
+@no_type_check
+def each_lane(e: Emitter, name: str, refs: list[str], whole: str) -> str:
+    """A function of libm, once for each lane; `whole`: what the lanes are written into."""
+    kind = e.type("f", True)
     for k in range(e.lanes):
-        parts = [e.temp(f"extractelement {kind} {r}, i64 {k}") for r in refs]
-        text = ", ".join(f"double {r}" for r in parts)
-        one = e.temp(f"call double @{name}({text})")
-        whole = e.temp(f"insertelement {kind} {whole}, double {one}, i64 {k}")
-    zero = e.type("f", True) + " " + whole
-    e.define(value, f"select i1 true, {zero}, {zero}")
+        one = outside(e, name, [e.temp(f"extractelement {kind} {r}, i64 {k}") for r in refs])
+        whole = e.temp(f"insertelement {kind} {whole}, {e.scalar['f']} {one}, i64 {k}")
+    return whole
+
+
+@no_type_check
+def lane_by_lane(e: Emitter, value: int, name: str, refs: list[str], vector: bool) -> None:
+    """A function of libm."""
+    found = each_lane(e, name, refs, "poison") if vector else outside(e, name, refs)
+    kind = e.type("f", vector)
+    e.define(value, f"select i1 true, {kind} {found}, {kind} {found}")
 
 
 @no_type_check
@@ -186,23 +201,15 @@ def huge(e: Emitter, value: int, name: str, x: int, plain: int) -> None:
     kind = e.type("f", vector)
     xr, yr = e.ref(x, vector), e.ref(plain, vector)
     size = e.temp(f"call {kind} {intrinsic(e, 'fabs', 1, vector)}({kind} {xr})")
-    limit = e.ref(e.p.const(2.0**30), vector)
+    limit = e.ref(e.p.const(FORMATS[e.width].huge), vector)
     far = e.temp(f"fcmp ogt {kind} {size}, {limit}")
     some = e.any(far) if vector else far
     here, slow, after = e.label, e.new_label("huge"), e.new_label("near")
     e.lines.append(f"  br i1 {some}, label %{slow}, label %{after}, !prof !0")
     e.start(slow)
-    e.declare(name, f"declare double @{name}(double) #1")
-    whole = yr
+    whole = each_lane(e, name, [xr], yr) if vector else outside(e, name, [xr])
     if vector:
-        for k in range(e.lanes):
-            part = e.temp(f"extractelement {kind} {xr}, i64 {k}")
-            one = e.temp(f"call double @{name}(double {part})")
-            whole = e.temp(f"insertelement {kind} {whole}, double {one}, i64 {k}")
-        mask = f"<{e.lanes} x i1> {far}"
-        whole = e.temp(f"select {mask}, {kind} {whole}, {kind} {yr}")
-    else:
-        whole = e.temp(f"call double @{name}(double {xr})")
+        whole = e.temp(f"select <{e.lanes} x i1> {far}, {kind} {whole}, {kind} {yr}")
     e.lines.append(f"  br label %{after}")
     e.start(after)
     e.define(value, f"phi {kind} [ {yr}, %{here} ], [ {whole}, %{slow} ]")

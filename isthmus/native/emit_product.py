@@ -37,7 +37,7 @@ class Target:
     def sums(self) -> int:
         """Vectors of running sums that fit into registers."""
         if self.lanes > 1:
-            return 24 if self.lanes >= 8 else 12
+            return 24 if self.widest >= 8 else 12
         return 24 if self.widest >= 8 else 6
 
 

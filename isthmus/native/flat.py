@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from isthmus.errors import BadShape
-from isthmus.native.trace import example_array
+from isthmus.native.trace import example_array, width_of
 
 
 def is_array(leaf: Any) -> bool:
@@ -20,7 +20,9 @@ def is_array(leaf: Any) -> bool:
 class Flat:
     """A function of pytrees as a function of a list of arrays; the rest is held fixed."""
 
-    def __init__(self, fn: Callable, examples: tuple, static: frozenset[int]) -> None:
+    def __init__(
+        self, fn: Callable, examples: tuple, static: frozenset[int], width: int | None = None
+    ) -> None:
         leaves, self.tree = jax.tree.flatten(examples)
         sizes = [len(jax.tree.leaves(x)) for x in examples]
         fixed = [k in static for k, n in enumerate(sizes) for _ in range(n)]
@@ -30,8 +32,10 @@ class Flat:
             for k, (leaf, still) in enumerate(zip(leaves, fixed, strict=True))
             if not is_array(leaf) or (still and isinstance(leaf, whole))
         }
+        self.width = width_of(leaves) if width is None else width
+        """Bits of a number: 64 or 32."""
         self.traced = [k for k in range(len(leaves)) if k not in self.held]
-        self.examples = [example_array(leaves[k]) for k in self.traced]
+        self.examples = [example_array(leaves[k], self.width) for k in self.traced]
         self.baked = [fixed[k] for k in self.traced]
         self.fn, self.static = fn, static
         given = tuple(x for k, x in enumerate(examples) if k not in static)

@@ -8,14 +8,19 @@ from typing import no_type_check
 
 import numpy as np
 
-MASK = (1 << 64) - 1
+
+@no_type_check
+def signed(x: int, width: int = 64) -> int:
+    """`x` modulo 2^`width` as a signed integer."""
+    x &= (1 << width) - 1
+    return x - (1 << width) if x >> (width - 1) else x
 
 
 @no_type_check
-def signed(x: int) -> int:
-    """`x` modulo 2⁶⁴ as a signed integer."""
-    x &= MASK
-    return x - (1 << 64) if x >> 63 else x
+def single(x: float) -> float:
+    """The nearest float32."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(x))
 
 
 @no_type_check
@@ -30,7 +35,7 @@ def divide_int(x: int, y: int) -> int:
     """Towards zero; −1 for y = 0, as XLA has it."""
     if y == 0:
         return -1
-    return signed(abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1))
+    return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
 
 @no_type_check
@@ -56,19 +61,12 @@ def _math(function: Callable) -> Callable:
 
 
 @no_type_check
-def _truncate(x: float) -> int:
+def truncated(x: float, width: int) -> int:
+    """Towards zero; the nearest integer there is where x is out of range, 0 for NaN."""
     if math.isnan(x):
         return 0
-    return (
-        int(max(min(x, 9.3e18), -9.3e18))
-        if abs(x) < 9.2e18
-        else (MASK >> 1 if x > 0 else -(1 << 63))
-    )
-
-
-@no_type_check
-def _bits(x: float) -> int:
-    return int(np.float64(x).view(np.int64))
+    limit = 1 << (width - 1)
+    return -limit if x < -limit else limit - 1 if x >= limit else int(x)
 
 
 @no_type_check
@@ -81,7 +79,7 @@ def _minimum(x: float, y: float) -> float:
     return math.nan if math.isnan(x) or math.isnan(y) else min(x, y)
 
 
-FOLD: dict[str, Callable] = {
+ANY: dict[str, Callable] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
     "mul": lambda x, y: x * y,
@@ -95,41 +93,29 @@ FOLD: dict[str, Callable] = {
     "ceil": _numpy(np.ceil),
     "rint": _numpy(np.rint),
     "copysign": math.copysign,
-    "round32": _numpy(np.float32),
+    "round32": single,
     "feq": lambda x, y: x == y,
     "fne": lambda x, y: x != y,
     "flt": lambda x, y: x < y,
     "fle": lambda x, y: x <= y,
-    "iadd": lambda x, y: signed(x + y),
-    "isub": lambda x, y: signed(x - y),
-    "imul": lambda x, y: signed(x * y),
     "idiv": divide_int,
     "irem": lambda x, y: x if y == 0 else x - divide_int(x, y) * y,
-    "iudiv": lambda x, y: -1 if y == 0 else signed((x & MASK) // (y & MASK)),
-    "iurem": lambda x, y: x if y == 0 else signed((x & MASK) % (y & MASK)),
     "iand": lambda x, y: x & y,
     "ior": lambda x, y: x | y,
     "ixor": lambda x, y: x ^ y,
     "imax": max,
     "imin": min,
-    "ishl": lambda x, y: signed(x << y) if 0 <= y < 64 else 0,
-    "ishr": lambda x, y: signed((x & MASK) >> y) if 0 <= y < 64 else 0,
-    "iashr": lambda x, y: x >> (y if 0 <= y < 64 else 63),
     "ieq": lambda x, y: x == y,
     "ine": lambda x, y: x != y,
     "ilt": lambda x, y: x < y,
     "ile": lambda x, y: x <= y,
-    "iult": lambda x, y: (x & MASK) < (y & MASK),
     "wrap": wrapped,
     "band": lambda x, y: x and y,
     "bor": lambda x, y: x or y,
     "bxor": lambda x, y: x != y,
     "bnot": lambda x: not x,
     "i2f": float,
-    "f2i": _truncate,
     "b2i": int,
-    "bits": _bits,
-    "unbits": lambda x: float(np.int64(x).view(np.float64)),
     "sin": _numpy(np.sin),
     "cos": _numpy(np.cos),
     "exp": _numpy(np.exp),
@@ -152,12 +138,37 @@ FOLD: dict[str, Callable] = {
     "cbrt": _numpy(np.cbrt),
     "pow": _numpy(np.power),
     "fmod": _numpy(np.fmod),
-    "nextafter": _numpy(np.nextafter),
     "erf": _math(math.erf),
     "erfc": _math(math.erfc),
     "lgamma": _math(math.lgamma),
 }
-"""What each operation does to constants."""
+"""What operations do to constants, whatever their width; results are rounded or wrapped later."""
+
+
+@no_type_check
+def by_width(width: int) -> dict[str, Callable]:
+    """What the operations do that look at bits, for numbers of so many."""
+    mask = (1 << width) - 1
+    real, whole = (np.float64, np.int64) if width == 64 else (np.float32, np.int32)
+    return {
+        "iadd": lambda x, y: x + y,
+        "isub": lambda x, y: x - y,
+        "imul": lambda x, y: x * y,
+        "iudiv": lambda x, y: -1 if y == 0 else (x & mask) // (y & mask),
+        "iurem": lambda x, y: x if y == 0 else (x & mask) % (y & mask),
+        "ishl": lambda x, y: x << y if 0 <= y < width else 0,
+        "ishr": lambda x, y: (x & mask) >> y if 0 <= y < width else 0,
+        "iashr": lambda x, y: x >> (y if 0 <= y < width else width - 1),
+        "iult": lambda x, y: (x & mask) < (y & mask),
+        "f2i": lambda x: truncated(x, width),
+        "bits": lambda x: int(real(x).view(whole)),
+        "unbits": lambda x: float(whole(x).view(real)),
+        "nextafter": lambda x, y: float(np.nextafter(real(x), real(y))),
+    }
+
+
+FOLD = {width: ANY | by_width(width) for width in (64, 32)}
+"""Width -> operation -> what it does to constants."""
 
 KIND: dict[str, str] = {
     **dict.fromkeys(("feq", "fne", "flt", "fle", "ieq", "ine", "ilt", "ile", "iult"), "b"),

@@ -165,7 +165,7 @@ def _iadd(p: Program, x: int, y: int) -> int | None:
         if p.args[y][0] == 0:
             return x
         if p.ops[x] == "iadd" and p.ops[p.args[x][1]] == "const":  # (z + a) + b = z + (a + b)
-            total = signed(p.args[p.args[x][1]][0] + p.args[y][0])
+            total = signed(p.args[p.args[x][1]][0] + p.args[y][0], p.width)
             return p.op("iadd", p.args[x][0], p.integer(total))
         return None if p.ops[x] == "const" else p.place("iadd", (x, y), "i")
     return p.op("iadd", y, x) if x > y else None
@@ -176,7 +176,7 @@ def _isub(p: Program, x: int, y: int) -> int | None:
     if x == y:
         return p.integer(0)
     if p.ops[y] == "const":
-        return p.op("iadd", x, p.integer(signed(-p.args[y][0])))
+        return p.op("iadd", x, p.integer(signed(-p.args[y][0], p.width)))
     return None
 
 

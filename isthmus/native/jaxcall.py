@@ -29,8 +29,10 @@ _REGISTERED: dict[str, Any] = {}
 class Job:
     """A function of flat arrays, its machine code, and the jobs that differentiate it."""
 
-    def __init__(self, fn: Callable[..., list], examples: Sequence[np.ndarray]) -> None:
-        self.fn, self.examples = fn, list(examples)
+    def __init__(
+        self, fn: Callable[..., list], examples: Sequence[np.ndarray], width: int = 64
+    ) -> None:
+        self.fn, self.examples, self.width = fn, list(examples), width
         self._native: Native | None = None
         self._tangents: dict[tuple, Job] = {}
         self._transposes: dict[tuple, Job] = {}
@@ -42,15 +44,15 @@ class Job:
         """The machine code, made when first wanted."""
         with self._lock:
             if self._native is None:
-                self._native = Native(self.fn, tuple(self.examples), static=frozenset())
+                self._native = Native(self.fn, tuple(self.examples), width=self.width)
             return self._native
 
     @functools.cached_property
     def shapes(self) -> list[jax.ShapeDtypeStruct]:
-        """Shapes and float64 types of the results."""
+        """Shapes and types of the results, in the precision of the job."""
         if self._native is not None:
             return [jax.ShapeDtypeStruct(s.shape, s.dtype) for s in self._native.outputs]
-        with jax.enable_x64(True):
+        with jax.enable_x64(self.width == 64):
             return list(jax.eval_shape(self.fn, *self.examples))
 
     def tangent(self, active: tuple[int, ...]) -> Job:
@@ -71,7 +73,7 @@ class Job:
                     grads = back(list(cotangents))
                     return [grads[k] for k in active]
 
-                job = Job(push, self.examples + [self.examples[k] for k in active])
+                job = Job(push, self.examples + [self.examples[k] for k in active], self.width)
                 job.vjp = pull
                 self._tangents[active] = job
             return self._tangents[active]
@@ -104,7 +106,7 @@ class Job:
                 fn = self.vjp if self.vjp is not None and linear == tail else pull
                 given = [self.examples[k] for k in known]
                 cotangents = [np.zeros(s.shape, s.dtype) for s in self.shapes]
-                self._transposes[linear] = Job(fn, given + cotangents)
+                self._transposes[linear] = Job(fn, given + cotangents, self.width)
             return self._transposes[linear]
 
 
@@ -298,7 +300,7 @@ ad.primitive_transposes[native_call_p] = _transpose
 def as_jax(native: Native) -> Callable:
     """`native` for use inside jit, vmap, grad, scan; results have the precision that JAX is set to."""
     given = [x for x, b in zip(native.flat.examples, native.flat.baked, strict=True) if not b]
-    job = Job(native.flat.moving, given)
+    job = Job(native.flat.moving, given, native.flat.width)
     job._native = native
 
     def call(*args: Any) -> Any:

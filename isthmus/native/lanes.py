@@ -26,7 +26,7 @@ class Lanes:
 
     def __init__(self, program: Program) -> None:
         self.p = program
-        self.k = FORMATS[64]
+        self.k = FORMATS[program.width]
         self.c = program.const
 
     def op(self, name: str, *args: Value | float) -> Value:

@@ -17,7 +17,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from isthmus.native import store
-from isthmus.native.emit import Emitter, number
+from isthmus.native.emit import SCALARS, Emitter, number
 from isthmus.native.processor import processor, widest
 from isthmus.native.program import Buffer, Program
 from isthmus.native.wrappers import wrappers
@@ -51,10 +51,17 @@ class Layout:
     inputs: int
     outputs: int
     work: int
+    width: int = 64
+    """Bits of a number."""
 
     @property
     def total(self) -> int:
         return self.inputs + self.outputs + self.work
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of a number."""
+        return self.width // 8
 
 
 def lay_out(program: Program) -> Layout:
@@ -73,7 +80,7 @@ def lay_out(program: Program) -> Layout:
         for k, buffer in enumerate(members):
             buffer.offset, buffer.stride = ends["work"] + k, len(members)
         ends["work"] += members[0].size * len(members)
-    return Layout(ends["in"], ends["out"], ends["work"])
+    return Layout(ends["in"], ends["out"], ends["work"], program.width)
 
 
 def constants(program: Program) -> str:
@@ -81,10 +88,9 @@ def constants(program: Program) -> str:
     lines = []
     for buffer in program.buffers:
         if buffer.space == "const":
-            kind = "double" if buffer.kind == "f" else "i64"
-            entries = ", ".join(
-                f"{kind} {number(x, 'f' if kind == 'double' else 'i')}" for x in buffer.data
-            )
+            sort = "f" if buffer.kind == "f" else "i"
+            kind = SCALARS[program.width][sort]
+            entries = ", ".join(f"{kind} {number(x, sort)}" for x in buffer.data)
             size = f"[{buffer.size} x {kind}]"
             lines.append(f"@{buffer.name} = internal constant {size} [{entries}], align 64")
     return "\n".join(lines)
@@ -101,7 +107,7 @@ def module_text(program: Program, lanes: int) -> tuple[str, Layout]:
     emitter = Emitter(program, lanes)
     core = emitter.run()
     declared = [emitter.declared[name] for name in sorted(emitter.declared)]
-    width = lanes * 64
+    width = lanes * program.width
     attributes = attributes_of(width)
     parts = [
         constants(program),
@@ -194,7 +200,7 @@ class Code:
     @property
     def work_bytes(self) -> int:
         """Scratch memory of one call, in bytes."""
-        return 8 * self.lanes * self.layout.total + 64
+        return self.layout.bytes * self.lanes * self.layout.total + 64
 
 
 def optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, thorough: bool) -> None:

@@ -123,7 +123,7 @@ class Rebuild:
     """Writes the live part of a program anew; `rewrite` may replace a value by something else."""
 
     def __init__(self, old: Program, rewrite: Rewrite | None = None, fused: bool = False) -> None:
-        self.old, self.new = old, Program(old.strict)
+        self.old, self.new = old, Program(old.strict, old.width)
         self.new.places = old.places
         self.fused = fused
         """Terms of products become fused multiply-adds."""

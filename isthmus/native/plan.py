@@ -33,12 +33,16 @@ class Plan:
 
 
 def plan_of(
-    fn: Callable, examples: Sequence[np.ndarray], baked: Sequence[bool], strict: bool
+    fn: Callable,
+    examples: Sequence[np.ndarray],
+    baked: Sequence[bool],
+    strict: bool,
+    width: int = 64,
 ) -> Plan:
     """Traces `fn`, translates it, prunes it, fuses products with sums, writes out sines and exponentials."""
     began = time.perf_counter()
-    closed, out = trace_jaxpr(fn, examples)
-    program, before = translate(closed, examples, baked, strict)
+    closed, out = trace_jaxpr(fn, examples, width)
+    program, before = translate(closed, examples, baked, strict, width)
     pruned = prune(program)
     operations, flops = count(pruned)
     program = lower(contract(pruned) if has_fma() else pruned)

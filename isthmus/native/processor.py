@@ -21,9 +21,9 @@ def has_fma() -> bool:
     return "fma" in features or "neon" in features or "fp-armv8" in features
 
 
-def widest() -> int:
-    """float64 lanes of the widest vectors."""
+def widest(width: int = 64) -> int:
+    """Lanes of the widest vectors, for numbers of `width` bits."""
     features = processor()[1]
     if {"avx512f", "avx512dq"} <= features:
-        return 8
-    return 4 if "avx2" in features else 2
+        return 512 // width
+    return (256 if "avx2" in features else 128) // width

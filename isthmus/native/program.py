@@ -1,7 +1,8 @@
 """The scalar program: single-assignment values in nested blocks, loops, and arrays in memory.
 
 A value is an integer, an index into the lists of its `Program`. It has an operation, operands and a
-kind: `f` (float64), `i` (int64) or `b` (truth). Blocks nest: the root, bodies of loops, branches.
+kind: `f` (float), `i` (integer), both of the program's `width`, or `b` (truth). Blocks nest: the root,
+bodies of loops, branches.
 Making a value folds constants, finds an equal value made before, and places the new one in the
 outermost block that it may live in, so that loop-invariant work leaves its loop as it is born.
 """
@@ -13,7 +14,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, no_type_check
 
-from isthmus.native.fold import FOLD, KIND
+from isthmus.native.fold import FOLD, KIND, signed, single
 from isthmus.native.identities import IDENTITIES
 from isthmus.native.origins import Origins
 
@@ -23,7 +24,7 @@ Plain: TypeAlias = float | int | bool
 
 @dataclasses.dataclass(eq=False)
 class Buffer:
-    """An array of 8-byte numbers in memory; `data` holds the entries of a constant one."""
+    """An array of numbers of the program's width in memory; `data` holds the entries of a constant one."""
 
     name: str
     space: str
@@ -115,9 +116,12 @@ class Product:
 class Program:
     """Values, blocks and buffers; `root` runs once for each world."""
 
-    def __init__(self, strict: bool = False) -> None:
+    def __init__(self, strict: bool = False, width: int = 64) -> None:
         self.strict = strict
         """Keep x·0 and x−x, which are NaN where x is not finite."""
+        self.width = width
+        """Bits of a number: 64 or 32."""
+        self._fold = FOLD[width]
         self.ops: list[str] = []
         self.args: list[tuple] = []
         self.kinds: list[str] = []
@@ -145,10 +149,13 @@ class Program:
     def const(self, value: Plain, kind: str = "f") -> int:
         """The constant `value`; equal bits give the same value."""
         if kind == "f":
-            value = float(value)
+            value = float(value) if self.width == 64 else single(value)
             key = ("f", struct.pack("<d", value))
+        elif kind == "i":
+            value = signed(int(value), self.width)
+            key = (kind, value)
         else:
-            value = bool(value) if kind == "b" else int(value)
+            value = bool(value)
             key = (kind, value)
         found = self._constants.get(key)
         if found is None:
@@ -170,8 +177,8 @@ class Program:
             simpler = rule(self, *args)
             if simpler is not None:
                 return simpler
-        if op in FOLD and all(self.ops[a] == "const" for a in args):
-            value = FOLD[op](*(self.args[a][0] for a in args))
+        if op in self._fold and all(self.ops[a] == "const" for a in args):
+            value = self._fold[op](*(self.args[a][0] for a in args))
             return self.const(value, KIND.get(op) or self.kinds[args[-1]])
         return self.place(op, args, KIND.get(op) or self.kinds[args[-1]])
 

@@ -1,4 +1,4 @@
-"""A JAX function -> the scalar program: trace it in float64, then translate equation by equation."""
+"""A JAX function -> the scalar program: trace it in float64 or float32, then translate equation by equation."""
 
 from __future__ import annotations
 
@@ -61,21 +61,28 @@ def kind_of(dtype: Any) -> str | None:
     return "f" if dtype in (np.float64, np.float32) else None
 
 
-def example_array(x: Any) -> np.ndarray:
-    """An example or argument as NumPy: floats as float64, integers as int64, truths as bool."""
+def width_of(leaves: Sequence[Any]) -> int:
+    """32 if there are arrays of floats and all of them are float32, else 64; Python's numbers do not count."""
+    arrays = [x for x in leaves if isinstance(x, (np.ndarray, np.generic, jax.Array))]
+    floats = {x.dtype.name for x in arrays if jax.dtypes.issubdtype(x.dtype, np.floating)}
+    return 32 if floats == {"float32"} else 64
+
+
+def example_array(x: Any, width: int = 64) -> np.ndarray:
+    """An example or argument as NumPy: floats and integers of `width` bits, truths as bool."""
     array = np.asarray(x)
     if array.dtype.kind == "f" or array.dtype.name == "bfloat16":
-        return array.astype(np.float64, copy=False)
+        return array.astype(f"f{width // 8}", copy=False)
     if array.dtype.kind in "iu":
-        return array.astype(np.int64, copy=False)
+        return array.astype(f"i{width // 8}", copy=False)
     if array.dtype.kind == "b":
         return array
     raise NotTranslatable(f"an array of dtype {array.dtype}")
 
 
-def trace_jaxpr(fn: Callable, examples: Sequence[Any]) -> tuple[Any, Any]:
-    """The jaxpr of `fn` in float64, whatever the user's setting, and the tree of its outputs."""
-    with jax.enable_x64(True):
+def trace_jaxpr(fn: Callable, examples: Sequence[Any], width: int = 64) -> tuple[Any, Any]:
+    """The jaxpr of `fn` in numbers of `width` bits, whatever the user's setting, and the tree of its outputs."""
+    with jax.enable_x64(width == 64):
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), tuple(examples))
         closed, out = jax.make_jaxpr(fn, return_shape=True)(*shapes)
     return closed, out
@@ -84,8 +91,8 @@ def trace_jaxpr(fn: Callable, examples: Sequence[Any]) -> tuple[Any, Any]:
 class Trace:
     """Translates equations into a program; rules call back into it."""
 
-    def __init__(self, strict: bool = False) -> None:
-        self.p = Program(strict)
+    def __init__(self, strict: bool = False, width: int = 64) -> None:
+        self.p = Program(strict, width)
         self.memory = Memory(self.p)
         self.counted = 0
         """Scalar operations of the equations as they stand, before anything is pruned."""
@@ -98,6 +105,8 @@ class Trace:
         kind = kind_of(array.dtype)
         if kind is None:
             raise NotTranslatable(f"a constant of dtype {array.dtype}")
+        if kind == "f":
+            array = array.astype(f"f{self.p.width // 8}", copy=False)
         flat = array.ravel().tolist()
         if len(flat) > LITERAL_VALUES and len(set(flat)) > 1:
             p = self.p
@@ -113,12 +122,18 @@ class Trace:
     def fit(self, value: int, dtype: Any) -> int:
         """`value` rounded or wrapped into `dtype`."""
         dtype = np.dtype(dtype)
+        if 8 * dtype.itemsize >= self.p.width:
+            return value
         if dtype == np.float32:
             return self.p.op("round32", value)
-        if dtype.kind in "iu" and dtype.itemsize < 8:
+        if dtype.kind in "iu":
             bits, is_signed = self.p.integer(8 * dtype.itemsize), self.p.integer(dtype.kind == "i")
             return self.p.op("wrap", value, bits, is_signed)
         return value
+
+    def full(self, dtype: Any) -> bool:
+        """An unsigned `dtype` that fills the integers of the program, whose sign then is just a bit."""
+        return np.dtype(dtype).kind == "u" and 8 * np.dtype(dtype).itemsize >= self.p.width
 
     def input(self, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
         """A fresh input array; few entries as values, many in memory."""
@@ -245,7 +260,11 @@ def source_line(eqn: Any) -> str:
 
 
 def translate(
-    closed: Any, examples: Sequence[np.ndarray], static: Sequence[bool], strict: bool = False
+    closed: Any,
+    examples: Sequence[np.ndarray],
+    static: Sequence[bool],
+    strict: bool = False,
+    width: int = 64,
 ) -> tuple[Program, int]:
     """The program of a closed jaxpr, static arguments baked in, and its count of operations unpruned.
 
@@ -254,7 +273,7 @@ def translate(
     import isthmus.native.rules  # noqa: F401  the rules register themselves
 
     refuse_unknown(closed.jaxpr)
-    trace = Trace(strict)
+    trace = Trace(strict, width)
     arrays = [
         trace.literal(x) if fixed else trace.input(f"in{k}", x.shape, x.dtype)
         for k, (x, fixed) in enumerate(zip(examples, static, strict=True))

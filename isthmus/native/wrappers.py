@@ -4,155 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isthmus.native.movers import SIZES, movers, square_mover
+
 if TYPE_CHECKING:
     from isthmus.native.llvm import Layout
     from isthmus.native.program import Program
 
-CODES = {"float64": 0, "int64": 0, "uint64": 0, "float32": 1, "int32": 2, "bool": 3, "uint32": 4}
-"""How entries of a caller's array are converted on their way in and out."""
-XLA_CODES = {12: 0, 5: 0, 9: 0, 11: 1, 4: 2, 1: 3, 8: 4}
-SIZES = (8, 4, 4, 1, 4)
-
-READ = {
-    0: "%x = load i64, ptr %p, align 1",
-    1: "%a = load float, ptr %p, align 1\n  %b = fpext float %a to double\n  %x = bitcast double %b to i64",
-    2: "%a = load i32, ptr %p, align 1\n  %x = sext i32 %a to i64",
-    3: "%a = load i8, ptr %p, align 1\n  %x = zext i8 %a to i64",
-    4: "%a = load i32, ptr %p, align 1\n  %x = zext i32 %a to i64",
-}
-WRITE = {
-    0: "store i64 %x, ptr %p, align 1",
-    1: "%a = bitcast i64 %x to double\n  %b = fptrunc double %a to float\n  store float %b, ptr %p, align 1",
-    2: "%a = trunc i64 %x to i32\n  store i32 %a, ptr %p, align 1",
-    3: "%a = trunc i64 %x to i8\n  store i8 %a, ptr %p, align 1",
-    4: "%a = trunc i64 %x to i32\n  store i32 %a, ptr %p, align 1",
-}
-
-
-def mover(code: int, lanes: int, way: str) -> str:
-    """Copies the entries of one array of one block: `pack` to lanes, `unpack` from them."""
-    pack = way == "pack"
-    inner = f"{READ[code]}\n  store i64 %x, ptr %q, align 8"
-    if not pack:
-        inner = f"%x = load i64, ptr %q, align 8\n  {WRITE[code]}"
-    count = f"{lanes}" if pack else "%n"
-    squares = "  br label %rest"
-    if code == 0 and lanes == 1:
-        ends = "ptr %block, ptr %rows" if pack else "ptr %rows, ptr %block"
-        squares = f"""  %bytes = mul i64 %size, 8
-  call void @llvm.memcpy.p0.p0.i64({ends}, i64 %bytes, i1 false)
-  br label %rest"""
-    elif code == 0:
-        squares = f"""  %full = icmp eq i64 %n, {lanes}
-  br i1 %full, label %square, label %rest
-square:
-  %some = call i64 @{way}_squares(ptr %rows, i64 %stride, i64 %size, ptr %block)
-  br label %rest"""
-    done = "%size" if code == 0 and lanes == 1 else "0"
-    incoming = f"[ {done}, %entry ]"
-    if code == 0 and lanes > 1:
-        incoming = "[ 0, %entry ], [ %some, %square ]"
-    return f"""
-define internal void @{way}{code}(ptr %rows, i64 %stride, i64 %size, ptr %block, i64 %n) #2 {{
-entry:
-{squares}
-rest:
-  %first = phi i64 {incoming}
-  %none = icmp eq i64 %first, %size
-  br i1 %none, label %end, label %lane
-lane:
-  %l = phi i64 [ 0, %rest ], [ %l2, %next ]
-  %last = sub i64 %n, 1
-  %own = call i64 @llvm.umin.i64(i64 %l, i64 %last)
-  %row0 = mul i64 %own, %stride
-  %row = getelementptr i8, ptr %rows, i64 %row0
-  %mine = getelementptr i64, ptr %block, i64 %l
-  br label %entry_loop
-entry_loop:
-  %k = phi i64 [ %first, %lane ], [ %k2, %entry_loop ]
-  %p0 = mul i64 %k, {SIZES[code]}
-  %p = getelementptr i8, ptr %row, i64 %p0
-  %q0 = mul i64 %k, {lanes}
-  %q = getelementptr i64, ptr %mine, i64 %q0
-  {inner}
-  %k2 = add i64 %k, 1
-  %more = icmp ult i64 %k2, %size
-  br i1 %more, label %entry_loop, label %next
-next:
-  %l2 = add i64 %l, 1
-  %again = icmp ult i64 %l2, {count}
-  br i1 %again, label %lane, label %end
-end:
-  ret void
-}}"""
-
-
-def transposed(rows: list[str], lanes: int) -> tuple[list[str], list[str]]:
-    """Instructions that transpose a square of `lanes` vectors, and the names of its columns."""
-    lines, count, kind = [], 0, f"<{lanes} x i64>"
-    step = lanes // 2
-    while step:
-        new = list(rows)
-        for a in range(lanes):
-            if a & step:
-                continue
-            b = a | step
-            low = [k if not k & step else (k ^ step) + lanes for k in range(lanes)]
-            high = [k | step if not k & step else k + lanes for k in range(lanes)]
-            for target, order in ((a, low), (b, high)):
-                mask = ", ".join(f"i32 {k}" for k in order)
-                name = f"%m{count}"
-                lines.append(
-                    f"  {name} = shufflevector {kind} {rows[a]}, {kind} {rows[b]}, <{lanes} x i32> <{mask}>"
-                )
-                new[target] = name
-                count += 1
-        rows, step = new, step // 2
-    return lines, rows
-
-
-def square_mover(lanes: int, way: str) -> str:
-    """`pack0` and `unpack0` of a full block: squares of `lanes` entries at a time, returns entries done."""
-    kind, pack = f"<{lanes} x i64>", way == "pack"
-    reads, writes = [], []
-    for j in range(lanes):
-        row = f"  %r{j} = mul i64 %stride, {j}\n  %a{j} = getelementptr i8, ptr %rows, i64 %r{j}\n"
-        row += f"  %b{j} = getelementptr i64, ptr %a{j}, i64 %k"
-        cell = f"  %c{j} = add i64 %k, {j}\n  %d{j} = mul i64 %c{j}, {lanes}\n"
-        cell += f"  %e{j} = getelementptr i64, ptr %block, i64 %d{j}"
-        source, target = (f"%b{j}", f"%e{j}") if pack else (f"%e{j}", f"%b{j}")
-        reads += [row, cell, f"  %x{j} = load {kind}, ptr {source}, align 8"]
-        writes.append(target)
-    lines, found = transposed([f"%x{j}" for j in range(lanes)], lanes)
-    stores = [f"  store {kind} {v}, ptr {t}, align 8" for v, t in zip(found, writes, strict=True)]
-    body = "\n".join([*reads, *lines, *stores])
-    return f"""
-define internal i64 @{way}_squares(ptr %rows, i64 %stride, i64 %size, ptr %block) #2 {{
-entry:
-  %whole = and i64 %size, {-lanes}
-  %none = icmp eq i64 %whole, 0
-  br i1 %none, label %end, label %loop
-loop:
-  %k = phi i64 [ 0, %entry ], [ %k2, %loop ]
-{body}
-  %k2 = add i64 %k, {lanes}
-  %more = icmp ult i64 %k2, %whole
-  br i1 %more, label %loop, label %end
-end:
-  ret i64 %whole
-}}"""
-
-
-def dispatcher(way: str) -> str:
-    """Calls the mover for a code."""
-    args = "ptr %rows, i64 %stride, i64 %size, ptr %block, i64 %n"
-    cases = " ".join(f"i64 {c}, label %c{c}" for c in range(5))
-    blocks = "\n".join(f"c{c}:\n  call void @{way}{c}({args})\n  ret void" for c in range(5))
-    return f"""
-define internal void @{way}(i64 %code, {args}) #2 {{
-  switch i64 %code, label %c0 [ {cases} ]
-{blocks}
-}}"""
+XLA_CODES = {12: 0, 5: 1, 9: 1, 11: 2, 4: 3, 8: 4, 1: 5}
+"""XLA's number of a type -> ours."""
 
 
 def table(name: str, entries: list[int]) -> str:
@@ -161,7 +20,7 @@ def table(name: str, entries: list[int]) -> str:
     return f"@{name} = internal constant [{max(len(entries), 1)} x i64] [{body}]"
 
 
-def all_arrays(way: str, count: int) -> str:
+def all_arrays(way: str, count: int, width: int) -> str:
     """Moves every array of a block of worlds that starts at world `w`."""
     return f"""
 define internal void @{way}_all(i64 %w, i64 %n, ptr %data, ptr %strides, ptr %codes, ptr %block) #2 {{
@@ -182,7 +41,7 @@ loop:
   %place = load i64, ptr %e
   %skip = mul i64 %w, %stride
   %rows = getelementptr i8, ptr %base, i64 %skip
-  %own = getelementptr i64, ptr %block, i64 %place
+  %own = getelementptr i{width}, ptr %block, i64 %place
   call void @{way}(i64 %code, ptr %rows, i64 %stride, i64 %size, ptr %own, i64 %n)
   %i2 = add i64 %i, 1
   %more = icmp ult i64 %i2, {count}
@@ -208,8 +67,8 @@ entry:
   %s1 = add i64 %s0, 63
   %s2 = and i64 %s1, -64
   %in = inttoptr i64 %s2 to ptr
-  %out = getelementptr i64, ptr %in, i64 {out_at}
-  %work = getelementptr i64, ptr %in, i64 {work_at}
+  %out = getelementptr i{layout.width}, ptr %in, i64 {out_at}
+  %work = getelementptr i{layout.width}, ptr %in, i64 {work_at}
   %any = icmp ult i64 %first, %last
   br i1 %any, label %loop, label %end
 loop:
@@ -350,23 +209,23 @@ def wrappers(program: Program, layout: Layout, lanes: int) -> str:
     """Everything of a module but `core` and its constants."""
     ins = [b for b in program.buffers if b.space == "in"]
     outs = [b for b in program.buffers if b.space == "out"]
+    width = layout.width
     xla = [XLA_CODES.get(k, 0) for k in range(64)]
     return "\n".join(
         [
             "declare i64 @llvm.umin.i64(i64, i64)",
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-            *(square_mover(lanes, way) for way in ("pack", "unpack") if lanes > 1),
+            *(square_mover(lanes, way, width) for way in ("pack", "unpack") if lanes > 1),
             table("pack_sizes", [b.size for b in ins]),
             table("pack_places", [b.offset * lanes for b in ins]),
             table("unpack_sizes", [b.size for b in outs]),
             table("unpack_places", [b.offset * lanes for b in outs]),
             table("xla_codes", xla),
             table("code_bytes", list(SIZES)),
-            *(mover(code, lanes, way) for way in ("pack", "unpack") for code in range(5)),
-            dispatcher("pack"),
-            dispatcher("unpack"),
-            all_arrays("pack", len(ins)),
-            all_arrays("unpack", len(outs)),
+            movers("pack", lanes, width),
+            movers("unpack", lanes, width),
+            all_arrays("pack", len(ins), width),
+            all_arrays("unpack", len(outs), width),
             map_text(layout, lanes),
             ENTRIES,
             unwrap("in", 72, len(ins), "pack"),

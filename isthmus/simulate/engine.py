@@ -58,7 +58,7 @@ def compiled(
     try:
         name = digest(settings, arguments)
         known = None if name is None else Known(name, jax.tree.structure(result))
-        made = Native(fn, arguments, known=known)
+        made = Native(fn, arguments, known=known, width=64)
     except NotTranslatable as unknown:
         if engine == "native":
             raise

@@ -171,7 +171,7 @@ def test_results_that_are_written_while_arguments_are_read_must_not_overlap():
 
 
 def test_every_operation_of_a_program_can_be_written():
-    assert (set(INSTRUCTIONS) | LIBM | set(FOLD)) - set(OPERATIONS) == set()
+    assert (set(INSTRUCTIONS) | LIBM | set(FOLD[64])) - set(OPERATIONS) == set()
     assert all(text.count("{") == text.count("}") for text in HELPERS.values())
 
 

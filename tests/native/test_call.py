@@ -227,8 +227,8 @@ before = dict(jax.config.values)
 import isthmus.native
 assert dict(jax.config.values) == before
 import jax.numpy as jnp
-f = isthmus.native.compile(lambda x: x + 1.0, jnp.ones(2))
-assert f(jnp.ones(2)).dtype == 'float64' and jnp.ones(2).dtype == 'float32'
+f = isthmus.native.compile(lambda x: x + 1.0, 1.0)
+assert f(1.0).dtype == 'float64' and jnp.ones(2).dtype == 'float32'
 assert dict(jax.config.values) == before
 """
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -57,11 +57,11 @@ def by_kind(name: str, f: str = "", i: str = "", b: str = "", fits: bool = True)
         if not op:
             raise NotTranslatable(f"{name} of {eqn.invars[0].aval.dtype}")
         dtype = eqn.outvars[0].aval.dtype
-        if eqn.invars[0].aval.dtype == np.uint64 and op in ("idiv", "irem", "imax", "imin"):
+        if trace.full(eqn.invars[0].aval.dtype) and op in ("idiv", "irem", "imax", "imin"):
             if op in ("imax", "imin"):
-                raise NotTranslatable(f"{name} of uint64")
+                raise NotTranslatable(f"{name} of {dtype}")
             return lambda *x: trace.p.op({"idiv": "iudiv", "irem": "iurem"}[op], *x)
-        if fits and dtype != np.float64 and dtype != np.int64 and dtype != np.bool_:
+        if fits and dtype != np.bool_ and 8 * np.dtype(dtype).itemsize < trace.p.width:
             return lambda *x: trace.fit(trace.p.op(op, *x), dtype)
         return lambda *x: trace.p.op(op, *x)
 
@@ -147,7 +147,7 @@ def compare(trace: Trace, eqn: Any) -> Callable[..., int]:
 
     def scalar(x: int, y: int) -> int:
         x, y = (widen(y), widen(x)) if swap else (widen(x), widen(y))
-        if np.dtype(dtype) == np.uint64:
+        if trace.full(dtype):
             below = p.op("iult", y, x) if op == "le" else p.op("iult", x, y)
             return p.op("bnot", below) if op == "le" else below
         return p.op(("f" if kind == "f" else "i") + op, x, y)
@@ -328,7 +328,7 @@ def shift(trace: Trace, eqn: Any) -> Callable[..., int]:
 def convert(trace: Trace, eqn: Any) -> Callable[..., int]:
     p, old, new = trace.p, eqn.invars[0].aval.dtype, eqn.outvars[0].aval.dtype
     way = (kind_of(old) or "") + (kind_of(new) or "")
-    if np.uint64 in (old, new) and "f" in way:
+    if "f" in way and any(kind_of(t) == "i" and trace.full(t) for t in (old, new)):
         raise NotTranslatable(f"conversion of {old} to {new}")
     steps: dict[str, Callable[[int], int]] = {
         "ff": lambda x: x,
@@ -349,7 +349,8 @@ def convert(trace: Trace, eqn: Any) -> Callable[..., int]:
 @elementwise("bitcast_convert_type")
 def bitcast(trace: Trace, eqn: Any) -> Callable[..., int]:
     p, old, new = trace.p, np.dtype(eqn.invars[0].aval.dtype), np.dtype(eqn.outvars[0].aval.dtype)
-    if old.itemsize == new.itemsize == 8 and {old.kind, new.kind} & {"f"} and old.kind != new.kind:
+    number = old.itemsize == new.itemsize == trace.p.width // 8
+    if number and {old.kind, new.kind} & {"f"} and old.kind != new.kind:
         return lambda x: p.op("bits" if old.kind == "f" else "unbits", x)
     if old.kind in "iu" and new.kind in "iu" and old.itemsize == new.itemsize:
         return lambda x: trace.fit(x, new)

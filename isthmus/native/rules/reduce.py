@@ -119,7 +119,16 @@ def fold_loop(
     return np.array(results, dtype=np.int64).reshape(shape)
 
 
-def reducer(name: str, unit: Callable[[str], float], f: str = "", i: str = "", b: str = "") -> None:
+def limits(dtype: Any) -> tuple[float, float]:
+    """The smallest and the largest number of a type."""
+    kind = kind_of(dtype)
+    if kind == "i":
+        info = np.iinfo(dtype)
+        return int(info.min), int(info.max)
+    return (-math.inf, math.inf) if kind == "f" else (False, True)
+
+
+def reducer(name: str, unit: Callable[[Any], float], f: str = "", i: str = "", b: str = "") -> None:
     """Registers a reduction by one operation for each kind."""
 
     @rule(name, long=True)
@@ -130,9 +139,7 @@ def reducer(name: str, unit: Callable[[str], float], f: str = "", i: str = "", b
         if not op:
             raise NotTranslatable(f"{name} of {dtype}")
         if math.prod(x.shape) == 0:
-            return [
-                np.full(eqn.outvars[0].aval.shape, trace.p.const(unit(kind or "f"), kind or "f"))
-            ]
+            return [np.full(eqn.outvars[0].aval.shape, trace.p.const(unit(dtype), kind or "f"))]
         combine = lambda a, c: trace.fit(trace.p.op(op, a, c), dtype)
         axes = tuple(map(int, eqn.params["axes"]))
         if op == "add" and isinstance(x, Long) and sums_in_memory(x, axes):
@@ -156,10 +163,10 @@ def width(x: Long) -> int:
     return SMALL if x.ragged else FEW
 
 
-reducer("reduce_sum", lambda k: 0, "add", "iadd")
-reducer("reduce_prod", lambda k: 1, "mul", "imul")
-reducer("reduce_max", lambda k: -math.inf if k == "f" else -(1 << 63), "max", "imax", "bor")
-reducer("reduce_min", lambda k: math.inf if k == "f" else (1 << 63) - 1, "min", "imin", "band")
-reducer("reduce_and", lambda k: -1 if k == "i" else True, i="iand", b="band")
-reducer("reduce_or", lambda k: 0, i="ior", b="bor")
-reducer("reduce_xor", lambda k: 0, i="ixor", b="bxor")
+reducer("reduce_sum", lambda d: 0, "add", "iadd")
+reducer("reduce_prod", lambda d: 1, "mul", "imul")
+reducer("reduce_max", lambda d: limits(d)[0], "max", "imax", "bor")
+reducer("reduce_min", lambda d: limits(d)[1], "min", "imin", "band")
+reducer("reduce_and", lambda d: -1 if kind_of(d) == "i" else True, i="iand", b="band")
+reducer("reduce_or", lambda d: 0, i="ior", b="bor")
+reducer("reduce_xor", lambda d: 0, i="ixor", b="bxor")
