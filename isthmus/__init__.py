@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from isthmus.blueprint.wire import Wire as Wire
     from isthmus.data.read import read_motion as read_motion
     from isthmus.errors import IsthmusError as IsthmusError
+    from isthmus.export.bundle import save as save
     from isthmus.export.c import export_c as export_c
+    from isthmus.export.load import load as load
     from isthmus.export.mjcf import export_mjcf as export_mjcf
     from isthmus.export.urdf import export_urdf as export_urdf
     from isthmus.identify.adam import Adam as Adam
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from isthmus.losses.windows import Windows as Windows
     from isthmus.model.builder import Builder as Builder
     from isthmus.model.compile import compile_model as compile_model
-    from isthmus.model.load import load as load
     from isthmus.model.model import Model as Model
     from isthmus.model.state import Control as Control
     from isthmus.model.state import State as State
@@ -94,11 +95,12 @@ _HOMES = {
     "export_urdf": "isthmus.export.urdf",
     "fit": "isthmus.identify.fit",
     "library": "isthmus",
-    "load": "isthmus.model.load",
+    "load": "isthmus.export.load",
     "observe": "isthmus.simulate.observe",
     "read_motion": "isthmus.data.read",
     "rollout": "isthmus.simulate.rollout",
     "rollout_many": "isthmus.simulate.many",
+    "save": "isthmus.export.bundle",
     "step": "isthmus.simulate.rollout",
     "stretch": "isthmus.model.stretch",
 }

@@ -118,6 +118,24 @@ class Wired(eqx.Module):
     def name(self) -> str:
         return self.plan.name
 
+    @property
+    def kind(self) -> str:
+        """What the network is: `MLP`, `Dissipative GRU`, or the name of the user's class."""
+        net = getattr(self.recipe, "net", None)
+        inner = getattr(net, "net", net) if hasattr(net, "law") else net
+        name = getattr(inner, "kind", None) or type(inner).__name__
+        return name if inner is net else f"{type(net).__name__} {name}"
+
+    @property
+    def weights(self) -> int:
+        """How many numbers are learned."""
+        return sum(int(np.size(x)) for x in jax.tree.leaves(self.net))
+
+    def __str__(self) -> str:
+        reads = ", ".join(reading.text for reading in self.plan.readings)
+        what = f"{self.kind}, {self.weights} weight{'' if self.weights == 1 else 's'}"
+        return f"{self.name}: {reads} → {self.recipe.target}  ({what}, {self.plan.mode})"
+
     def fresh_memory(self) -> AnyArray | None:
         """What the network remembers before the first step; None: nothing."""
         if not hasattr(self.net, "memory_start"):

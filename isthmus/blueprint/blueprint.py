@@ -14,7 +14,15 @@ from jaxtyping import PRNGKeyArray
 from isthmus.augment.networks import made
 from isthmus.augment.wired import Wired
 from isthmus.blueprint import checks
-from isthmus.blueprint.plan import inputs_of, outputs_of, planned, previous_of, recipe_of
+from isthmus.blueprint.plan import (
+    inputs_of,
+    kind_of,
+    outputs_of,
+    planned,
+    previous_of,
+    recipe_of,
+    with_recipe,
+)
 from isthmus.blueprint.scales import with_scales
 from isthmus.blueprint.tables import Networks
 from isthmus.blueprint.text import decoded, from_toml, to_toml
@@ -151,8 +159,4 @@ def _rows(value: Any, rows: tuple[int, ...] | None) -> Any:
 def _kept(wire: Wire) -> Wire:
     """The wire as a static part of the model: a module of the user's is named, its arrays are leaves already."""
     recipe = recipe_of(wire)
-    if hasattr(recipe, "make"):
-        return wire
-    named = Named(type(recipe).__name__)
-    net = named if recipe is wire.net else dataclasses.replace(wire.net, net=named)
-    return dataclasses.replace(wire, net=net)
+    return wire if hasattr(recipe, "make") else with_recipe(wire, Named(kind_of(recipe)))

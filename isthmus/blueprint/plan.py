@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,14 @@ def planned(model: Model, wire: Wire, name: str) -> Plan:
 def recipe_of(wire: Wire) -> Any:
     """The network of a wire, without the law it stands under."""
     return wire.net.net if hasattr(wire.net, "law") else wire.net
+
+
+def with_recipe(wire: Wire, recipe: Any) -> Wire:
+    """The wire with another network, under the same law."""
+    guarded = hasattr(wire.net, "law")
+    return dataclasses.replace(
+        wire, net=dataclasses.replace(wire.net, net=recipe) if guarded else recipe
+    )
 
 
 def kind_of(recipe: Any) -> str:

@@ -65,7 +65,7 @@ def _net_table(wire: Wire, net: Any, networks: Networks) -> dict[str, Any]:
     if names := [name for name, own in networks.items() if own is net]:
         return {"kind": names[0]}
     if isinstance(net, Named):
-        return {"kind": net.kind}
+        return _own_table(wire, net)
     if type(net) not in (*RECIPES, *GUARANTEES):
         kind = type(net).__name__
         raise BadWiring(
@@ -78,6 +78,15 @@ def _net_table(wire: Wire, net: Any, networks: Networks) -> dict[str, Any]:
         value = _net_table(wire, value, networks) if field.name == "net" else value
         table[field.name] = list(value) if isinstance(value, tuple) else value
     return table
+
+
+def _own_table(wire: Wire, net: Named) -> dict[str, Any]:
+    if net.kind in {kind.__name__ for kind in (*RECIPES, *GUARANTEES)}:
+        raise BadWiring(
+            f"the wire to {wire.target!r} has a network of your own that is called {net.kind} as one of isthmus is: "
+            "give it another name, networks={'Mine': wire.net}."
+        )
+    return {"kind": net.kind}
 
 
 # reading -------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ COMMANDS: dict[str, Any] = {
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 
-FILE is a URDF or MJCF file, or a model that comes with isthmus: library:pendulum, library:quadruped …
+FILE is a URDF or MJCF file, a model that ist.save wrote, or one that comes with isthmus: library:pendulum …
 XLA runs with --xla_cpu_multi_thread_eigen=false, which is faster here, unless XLA_FLAGS says otherwise."""
 
 WHAT_THERE_IS = f"The commands are {', '.join(COMMANDS)}; 'isthmus --help' says more."
@@ -93,7 +93,7 @@ def _sentence(box: str, argv: list[str]) -> str:
     if found := re.search(r"Missing value for argument '(--\S+?)'", text):
         return f"{found[1]} needs a value."
     if "FILE" in text and "Missing from" in text:
-        return f"'isthmus {argv[0]}' needs a FILE: a URDF or MJCF file, or library:NAME."
+        return f"'isthmus {argv[0]}' needs a FILE: a URDF or MJCF file, a saved model, or library:NAME."
     if found := re.search(r"Missing from [^:]*: (--\S+) \{(.*?)\}", text):
         return f"'isthmus {argv[0]}' needs {found[1]}, one of {found[2].replace(',', ', ')}."
     if found := re.search(r"Unrecognized options: (.*?)(?: For full| Perhaps|$)", text):

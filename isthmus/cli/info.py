@@ -15,10 +15,10 @@ from isthmus.cli.output import show
 
 @dataclasses.dataclass(frozen=True)
 class Info:
-    """The tree of a model, its degrees of freedom, mass, and every signal of a step."""
+    """The tree of a model, its degrees of freedom, mass, networks, and every signal of a step."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
-    """URDF or MJCF file, or library:NAME."""
+    """URDF or MJCF file, a saved model, or library:NAME."""
     json: bool = False
     """Print all of it as JSON."""
     base: Base = "fixed"
@@ -56,6 +56,7 @@ def as_data(model: ist.Model) -> dict[str, Any]:
             {"name": name, "link": model.link_names[link] if link >= 0 else None}
             for name, link in zip(model.point_names, model.point_links, strict=True)
         ],
+        "networks": [_network(wired) for wired in model.networks],
         "signals": _signals(model),
     }
 
@@ -71,6 +72,18 @@ def _joint(model: ist.Model, i: int) -> dict[str, Any]:
         "v": list(model.layout.v_own[i]),
         "mimics": None if source is None else model.joint_names[source],
         "prescribed": i in model.prescribed,
+    }
+
+
+def _network(wired: Any) -> dict[str, Any]:
+    return {
+        "name": wired.name,
+        "kind": wired.kind,
+        "weights": wired.weights,
+        "reads": [reading.text for reading in wired.plan.readings],
+        "target": wired.recipe.target,
+        "mode": wired.plan.mode,
+        "rows": "all" if wired.plan.units is None else "each",
     }
 
 

@@ -27,7 +27,7 @@ def load_model(
             )
         return _from_library(file.removeprefix(LIBRARY))
     if not file.strip():
-        raise BadOption("FILE is empty; it is a URDF or MJCF file, or library:NAME.")
+        raise BadOption("FILE is empty; it is a URDF or MJCF file, a saved model, or library:NAME.")
     _refuse_what_is_no_description(file)
     return ist.load(file, base, repair=repair, ground=ground)
 

@@ -31,7 +31,7 @@ class Simulate:
     """A motion of a model, in float64: to a file (.npz, .csv) and to a figure (.png, .svg, .pdf)."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
-    """URDF or MJCF file, or library:NAME."""
+    """URDF or MJCF file, a saved model, or library:NAME."""
     seconds: Annotated[float | None, arg(metavar="S", help_behavior_hint="")] = None
     """How long [s]; 2, or as long as the control file."""
     dt: Annotated[float, arg(metavar="S")] = 1e-3
@@ -191,7 +191,10 @@ def _conserves(model: ist.Model, commands: Any) -> bool:
     """Whether nothing gives or takes energy, but for the ends of travel."""
     losses = (model.joint_damping, model.joint_friction)
     return commands.zero and not (
-        any(x.any() for x in losses) or model.prescribed or model.position_controlled
+        any(x.any() for x in losses)
+        or model.prescribed
+        or model.position_controlled
+        or model.networks
     )
 
 

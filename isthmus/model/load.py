@@ -1,4 +1,4 @@
-"""`load`: a file -> Model, by what the file is."""
+"""A description (URDF, MJCF) -> Model, by what the file is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isthmus.model.compile import compile_model
 from isthmus.model.model import Model
 
 
-def load(
+def load_description(
     path: str | os.PathLike[str],
     base: Literal["fixed", "free"] = "fixed",
     *,

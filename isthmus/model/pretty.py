@@ -9,7 +9,7 @@ from isthmus.model.model import Model
 
 
 def as_text(model: Model) -> str:
-    """Name, counts, and one line for each link: children under parents."""
+    """Name, counts, one line for each link (children under parents), and one for each network."""
     head = f"{model.name}: {len(model.link_names)} links, {model.dof} degrees of freedom"
     mass = model.link_mass
     if not is_traced(mass) and np.ndim(mass) == 1:
@@ -17,6 +17,7 @@ def as_text(model: Model) -> str:
     lines = [head, *_branch(model, -1, "")]
     if model.point_names:
         lines.append(f"points: {', '.join(model.point_names)}")
+    lines += [f"network {wired}" for wired in model.networks]
     return "\n".join(lines)
 
 

@@ -169,4 +169,7 @@ def test_a_network_of_ones_own_goes_by_its_name(key):
             text.replace('"Mine"', '"Mine", width = 3'), networks={"Mine": mine}
         )
     hybrid = blueprint.attach(ROBOT, key=jax.random.key(1))
-    assert 'kind = "MLP" }' in ist.Blueprint.of(hybrid).to_toml()
+    (wire,) = kept = ist.Blueprint.of(hybrid)
+    with pytest.raises(BadWiring, match="called MLP as one of isthmus is: give it another name"):
+        kept.to_toml()
+    assert kept.to_toml(networks={"Mine": wire.net}) == text

@@ -58,6 +58,44 @@ def test_json_holds_all_of_it(capsys):
         assert (signal["unit"], signal["meaning"]) == (spec.unit, spec.meaning)
 
 
+@pytest.fixture
+def saved(key, tmp_path) -> str:
+    """A file with a pendulum that has two networks."""
+    friction = ist.Wire("joint/passive_torque", "joint/velocity", ist.Dissipative(ist.MLP(8, 1)))
+    mass = ist.Wire("link/rod_1/mass", (), ist.Constant(), mode="scale", name="payload")
+    hybrid = ist.Blueprint([friction, mass]).attach(ist.library.pendulum(2), key=key)
+    ist.save(hybrid, tmp_path / "hybrid.safetensors")
+    return str(tmp_path / "hybrid.safetensors")
+
+
+def test_a_saved_model_is_shown_with_its_networks(saved, capsys):
+    assert main(["info", saved]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    line = "network passive_torque: joint/velocity → joint/passive_torque  (Dissipative MLP, 42 weights, add)"
+    assert line in shown
+    assert "network payload:  → link/rod_1/mass  (Constant, 1 weight, scale)" in shown
+    assert str(ist.load(saved)).splitlines() == shown[: shown.index("")]
+    assert main(["info", saved, "--json"]) == 0
+    friction, payload = json.loads(capsys.readouterr().out)["networks"]
+    assert (friction["name"], friction["kind"]) == ("passive_torque", "Dissipative MLP")
+    assert (friction["reads"], friction["target"]) == (["joint/velocity"], "joint/passive_torque")
+    assert (payload["weights"], payload["mode"]) == (1, "scale")
+
+
+def test_every_command_takes_a_saved_model_or_refuses_it_in_one_sentence(saved, tmp_path, capsys):
+    assert main(["simulate", saved, "--seconds", "0.01"]) == 0
+    assert (
+        "change +0 J" in capsys.readouterr().out
+    )  # not a drift: a network may give or take energy
+    half = tmp_path / "half.safetensors"
+    half.write_bytes(Path(saved).read_bytes()[:-9])
+    for command in ("info", "simulate", "check"):
+        assert main([command, str(half)]) == 2
+        assert "only a part of one" in one_sentence(capsys)
+        assert main([command, saved, "--base", "free"]) == 2
+        assert "stays as it is" in one_sentence(capsys)
+
+
 @pytest.mark.parametrize("name", ["arm", "cart_pole", "cube", "pendulum", "pusher", "swimmer"])
 def test_every_model_of_the_library_has_valid_json(name, capsys):
     assert main(["info", f"library:{name}", "--json"]) == 0

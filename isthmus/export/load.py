@@ -1,0 +1,56 @@
+"""`load`: a file -> Model, by what the file is: a description, or a model that `save` wrote."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from isthmus.describe.files import read_bytes
+from isthmus.errors import BadOption
+from isthmus.model.load import load_description
+from isthmus.model.model import Model
+
+SUFFIX = ".safetensors"
+"""Of models that `save` writes."""
+
+
+def load(
+    path: str | os.PathLike[str],
+    base: Literal["fixed", "free"] = "fixed",
+    *,
+    ground: bool | float | int | None = None,
+    repair: Literal["none", "nearest"] = "none",
+    packages: Sequence[str | os.PathLike[str]] = (),
+    networks: Mapping[str, Any] | None = None,
+) -> Model:
+    """The model in a file: URDF, MJCF, or what `ist.save` wrote; its content, not its name, says which.
+
+    `base`: whether the root link of a URDF is welded to the world or moves freely in it. An MJCF
+    file says that itself: there `free` is refused where nothing hangs by a free joint. `ground`:
+    True for a plane at z = 0, or its height [m]. `repair="nearest"` replaces impossible inertias by
+    the nearest possible ones. `packages`: folders in which `package://` paths of a URDF are looked
+    for, besides those around the file. MJCF needs MuJoCo (extra `mjcf`), which compiles it.
+
+    `networks`: classes and functions of your own that the networks of a saved model are made of, by
+    their names: `networks={"MyNet": MyNet}`. No code comes from the file.
+    """
+    data = read_bytes(path)
+    if not _is_bundle(path, data):
+        return load_description(path, base, ground=ground, repair=repair, packages=packages)
+    if (base, ground, repair, tuple(packages)) != ("fixed", None, "none", ()):
+        raise BadOption(
+            f"{str(path)!r} is a saved model, which stays as it is: base, ground, repair and packages are for "
+            "URDF and MJCF."
+        )
+    from isthmus.export.bundle import read_bundle
+
+    return read_bundle(data, networks or {}, str(path))
+
+
+def _is_bundle(path: str | os.PathLike[str], data: bytes) -> bool:
+    """Whether the file is called so, or begins as safetensors do: the length of a header, and the header."""
+    if Path(path).suffix.lower() == SUFFIX:
+        return True
+    return data[8:9] == b"{" and int.from_bytes(data[:8], "little") < 2**32
