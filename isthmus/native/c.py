@@ -83,7 +83,7 @@ def to_c(
     called = name or own_name(fn) or identifier(stem or "function")
     if not is_identifier(called):
         raise BadOption(f"name is {called!r}, which is no name of a function in C.")
-    made = Native(fn, examples, static=positions_of(static, len(examples)), strict=strict, width=64)
+    made = Native(fn, examples, static=positions_of(static, len(examples)), strict=strict)
     code = source_c(made, name=called, stem=stem, names=names, notes=notes)
     if path is not None:
         code.write(path)
@@ -116,8 +116,10 @@ def source_c(
     lines = writer.run()
     return CCode(
         name,
-        c_text.header(name, about(made.flat.fn), arguments, work, left_out, writer.separate),
-        c_text.source(name, arguments, lines, writer.helpers, tables, bool(work)),
+        c_text.header(
+            name, about(made.flat.fn), arguments, work, made.flat.width, left_out, writer.separate
+        ),
+        c_text.source(name, arguments, lines, writer, tables, bool(work)),
         stem or name,
         _test(made, name, stem or name, ins, outs, bool(work)) if tested else "",
     )
@@ -154,20 +156,25 @@ def _arguments(
     ins, left_out = [], []
     for name, slot, (_, whole), read in zip(known, made.inputs, paths, used, strict=False):
         keep = slot.size > 0 and (whole or read)
-        ins.append(_argument(name, slot, notes, used=read) if keep else None)
+        ins.append(_argument(name, slot, notes, flat.width, used=read) if keep else None)
         if not keep and slot.size > 0:
             left_out.append(name)
     outs = [
-        _argument(name, slot, notes, out=True) if slot.size > 0 else None
+        _argument(name, slot, notes, flat.width, out=True) if slot.size > 0 else None
         for name, slot in zip(known[len(own) :], made.outputs, strict=True)
     ]
     return ins, outs, left_out
 
 
 def _argument(
-    name: str, slot: Slot, notes: Mapping[str, str], out: bool = False, used: bool = True
+    name: str,
+    slot: Slot,
+    notes: Mapping[str, str],
+    width: int,
+    out: bool = False,
+    used: bool = True,
 ) -> Argument:
-    return Argument(name, slot.shape, slot.dtype, out, used, notes.get(name, ""))
+    return Argument(name, slot.shape, slot.dtype, out, width, used, notes.get(name, ""))
 
 
 def own_name(fn: Callable) -> str:

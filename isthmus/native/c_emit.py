@@ -36,6 +36,7 @@ class Writer:
         self, program: Program, places: Mapping[Buffer, str], scalars: Iterable[Buffer]
     ) -> None:
         self.p, self.places, self.scalars = program, places, frozenset(scalars)
+        self.types = TYPES[program.width]
         self.live = live(program)
         self.small = small_integers(program)
         self.helpers: set[str] = set()
@@ -120,7 +121,7 @@ class Writer:
     def declared(self, value: int, start: Expression | None = None, fixed: bool = True) -> str:
         """Declares a variable for `value`."""
         name = self.fresh("t")
-        kind = ("const " if fixed else "") + TYPES[self.p.kinds[value]]
+        kind = ("const " if fixed else "") + self.types[self.p.kinds[value]]
         text = f"{kind} {name};" if start is None else f"{kind} {name} = {start.text};"
         self.line(text, start is not None and start.reads)
         self.known[value] = Expression(name)
@@ -129,7 +130,11 @@ class Writer:
     def expression(self, value: int) -> Expression:
         """How `value` is written as an operand."""
         number = self.p.constant(value)
-        return self.known[value] if number is None else literal(number, self.p.kinds[value])
+        return (
+            self.known[value]
+            if number is None
+            else literal(number, self.p.kinds[value], self.p.width)
+        )
 
     def settle(self, value: int, found: Expression) -> None:
         """Keeps a formula for its only user, or gives it a name."""
@@ -185,7 +190,7 @@ class Writer:
         for name, size in zip(names[:3], record.sizes, strict=False):
             self._open(name, size)
         total = self.fresh("t")
-        self.line(f"double {total} = 0.0;")
+        self.line(f"{self.types['f']} {total} = {literal(0.0, 'f', self.p.width).text};")
         self._open(k, record.sizes[3])
         left, right = self.grid(record.left, b, i, k), self.grid(record.right, b, k, j)
         reads = "in" in (record.left.buffer.space, record.right.buffer.space)
@@ -213,7 +218,7 @@ class Writer:
     def _open(self, name: str, size: int) -> None:
         """Begins a loop over `name`, unless it is a single round."""
         if name:
-            self.line(f"for (int64_t {name} = 0; {name} < {size}; ++{name}) {{")
+            self.line(f"for ({self.types['i']} {name} = 0; {name} < {size}; ++{name}) {{")
             self.depth += 1
 
     def shut(self) -> None:
@@ -264,7 +269,7 @@ class Writer:
             found = self.expression(new)
             if new in loop.params:  # a value that changes hands
                 name = self.fresh("t")
-                self.line(f"const {TYPES[self.p.kinds[new]]} {name} = {found.text};")
+                self.line(f"const {self.types[self.p.kinds[new]]} {name} = {found.text};")
                 found = Expression(name)
             moves.append((self.known[old].text, found))
         for name, found in moves:

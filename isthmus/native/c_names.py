@@ -21,7 +21,7 @@ from isthmus.native.trace import kind_of
 KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long "
     "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-    "bool true false NAN INFINITY signbit fabs work main int64_t uint64_t "
+    "bool true false NAN INFINITY signbit fabs work main int32_t uint32_t int64_t uint64_t "
     # of C++, which may include the header
     "and asm catch class delete explicit export friend mutable namespace new not operator or private protected "
     "public template this throw try typename using virtual xor".split()
@@ -39,6 +39,8 @@ class Argument:
     shape: tuple[int, ...]
     dtype: np.dtype
     out: bool
+    width: int = 64
+    """Bits of the numbers in C: those of the program."""
     used: bool = True
     note: str = ""
 
@@ -51,6 +53,11 @@ class Argument:
         return kind_of(self.dtype) or "f"
 
     @property
+    def type(self) -> str:
+        """Of its numbers in C."""
+        return TYPES[self.width][self.kind]
+
+    @property
     def by_value(self) -> bool:
         """A single number that goes in."""
         return not self.out and self.shape == ()
@@ -59,10 +66,10 @@ class Argument:
     def declaration(self) -> str:
         """As a parameter of the function."""
         if self.by_value:
-            return f"{TYPES[self.kind]} {self.name}"
+            return f"{self.type} {self.name}"
         if self.shape == ():
-            return f"{TYPES[self.kind]} *{self.name}"
-        return f"{'' if self.out else 'const '}{TYPES[self.kind]} {self.name}[{self.size}]"
+            return f"{self.type} *{self.name}"
+        return f"{'' if self.out else 'const '}{self.type} {self.name}[{self.size}]"
 
 
 def is_identifier(name: str) -> bool:
@@ -71,7 +78,12 @@ def is_identifier(name: str) -> bool:
 
 
 def is_taken(name: str) -> bool:
-    return name in KEYWORDS or name in OPERATIONS or OURS.fullmatch(name) is not None
+    return (
+        name in KEYWORDS
+        or name.removesuffix("f") in OPERATIONS
+        or name in OPERATIONS
+        or OURS.fullmatch(name) is not None
+    )
 
 
 def identifier(text: str) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from isthmus.native.program import Plain
 
@@ -13,7 +16,11 @@ if TYPE_CHECKING:
 
 ATOM, UNARY, PRODUCT, SUM, LOOSE = range(5)
 """How tightly an expression holds together; the outermost operator decides."""
-TYPES = {"f": "double", "i": "int64_t", "b": "bool"}
+TYPES = {
+    64: {"f": "double", "i": "int64_t", "b": "bool"},
+    32: {"f": "float", "i": "int32_t", "b": "bool"},
+}
+"""Width of the program -> how C calls its kinds."""
 
 
 class Expression(NamedTuple):
@@ -32,13 +39,13 @@ class Expression(NamedTuple):
         return f"({self.text})" if self.level > level or self.text[0] == "-" else self.text
 
 
-def literal(value: Plain, kind: str) -> Expression:
-    """A constant, exact: Python's shortest digits are read back as the same double."""
+def literal(value: Plain, kind: str, width: int = 64) -> Expression:
+    """A constant, exact: the shortest digits that are read back as the same number."""
     if kind == "b":
         return Expression("true" if value else "false")
     if kind == "i":
-        if value == -(1 << 63):
-            return Expression("INT64_MIN")
+        if value == -(1 << (width - 1)):
+            return Expression(f"INT{width}_MIN")
         size = str(abs(value)) if abs(value) < 1 << 31 else f"INT64_C({abs(value)})"
         text = f"-{size}" if value < 0 else size
     elif math.isnan(value):
@@ -46,8 +53,20 @@ def literal(value: Plain, kind: str) -> Expression:
     elif math.isinf(value):
         text = "INFINITY" if value > 0 else "-INFINITY"
     else:
-        text = repr(float(value))
+        text = repr(float(value)) if width == 64 else f"{np.float32(value)!s}f"
     return Expression(text, UNARY if text.startswith("-") else ATOM)
+
+
+def narrowed(text: str, width: int) -> str:
+    """The text of a helper, for numbers of 32 bits where the program has those."""
+    if width == 64:
+        return text
+    for old, new in (
+        ("9223372036854775808.0", "2147483648.0"), ("double", "float"), ("int64_t", "int32_t"),
+        ("INT64_", "INT32_"), ("63", "31"), ("exp(", "expf("), ("fabs(", "fabsf("),
+    ):  # fmt: skip
+        text = text.replace(old, new)
+    return re.sub(r"\b([0-9]+\.[0-9]+)\b", r"\1f", text)
 
 
 Write = Callable[["Writer", int, "tuple[Expression, ...]"], Expression]
@@ -83,22 +102,24 @@ def function(name: str) -> Write:
     """A function of libm, or one of the helpers below."""
 
     def write(writer: Writer, value: int, x: tuple[Expression, ...]) -> Expression:
+        called = name if name in HELPERS or writer.p.width == 64 else f"{name}f"
         if name in HELPERS:
             writer.helpers.add(name)
-        return made(f"{name}({', '.join(operand.text for operand in x)})", ATOM, x)
+        return made(f"{called}({', '.join(operand.text for operand in x)})", ATOM, x)
 
     return write
 
 
 def integer(symbol: str, level: int) -> Write:
-    """Modulo 2⁶⁴; plainly where the numbers are known to be small, as indices are."""
+    """Modulo 2⁶⁴ or 2³²; plainly where the numbers are known to be small, as indices are."""
     plain = infix(symbol, level)
 
     def write(writer: Writer, value: int, x: tuple[Expression, ...]) -> Expression:
         if value in writer.small:
             return plain(writer, value, x)
-        a, b = (f"(uint64_t){operand.within(UNARY)}" for operand in x)
-        return made(f"(int64_t)({a} {symbol} {b})", UNARY, x)
+        whole = writer.types["i"]
+        a, b = (f"(u{whole}){operand.within(UNARY)}" for operand in x)
+        return made(f"({whole})({a} {symbol} {b})", UNARY, x)
 
     return write
 
@@ -122,11 +143,16 @@ def select(writer: Writer, value: int, x: tuple[Expression, ...]) -> Expression:
 def wrap(writer: Writer, value: int, x: tuple[Expression, ...]) -> Expression:
     bits, is_signed = (writer.p.constant(a) for a in writer.p.args[value][1:])
     narrow = f"{'int' if is_signed else 'uint'}{bits}_t"
-    return made(f"(int64_t)({narrow}){x[0].within(UNARY)}", UNARY, x)
+    return made(f"({writer.types['i']})({narrow}){x[0].within(UNARY)}", UNARY, x)
 
 
-def cast(text: str) -> Write:
-    return lambda writer, value, x: made(f"{text}{x[0].within(UNARY)}", UNARY, x)
+def cast(kind: str) -> Write:
+    """A conversion to a kind."""
+    return lambda writer, value, x: made(f"({writer.types[kind]}){x[0].within(UNARY)}", UNARY, x)
+
+
+def round32(writer: Writer, value: int, x: tuple[Expression, ...]) -> Expression:
+    return made(f"({writer.types['f']})(float){x[0].within(UNARY)}", UNARY, x)
 
 
 SAME = """sin cos tan asin acos atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log1p sqrt cbrt pow
@@ -144,7 +170,7 @@ OPERATIONS: dict[str, Write] = {
     "max": function("ist_max"),
     "min": function("ist_min"),
     "logistic": function("ist_logistic"),
-    "round32": cast("(double)(float)"),
+    "round32": round32,
     "select": select,
     "feq": infix("==", LOOSE),
     "fne": infix("!=", LOOSE),
@@ -175,9 +201,9 @@ OPERATIONS: dict[str, Write] = {
     "bor": infix("||", LOOSE),
     "bxor": infix("!=", LOOSE),
     "bnot": unary("!"),
-    "i2f": cast("(double)"),
+    "i2f": cast("f"),
     "f2i": function("ist_truncate"),
-    "b2i": cast("(int64_t)"),
+    "b2i": cast("i"),
     "bits": function("ist_bits"),
     "unbits": function("ist_unbits"),
 }

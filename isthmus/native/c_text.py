@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from isthmus.native.c_emit import Writer
 from isthmus.native.c_names import Argument
-from isthmus.native.c_ops import HELPERS, TYPES, literal
+from isthmus.native.c_ops import HELPERS, TYPES, literal, narrowed
 from isthmus.native.program import Buffer, Plain
 
 WIDTH = 100
@@ -63,6 +64,7 @@ def header(
     about: str,
     arguments: Sequence[Argument],
     work: Sequence[tuple[Buffer, str]],
+    width: int,
     left_out: Sequence[str],
     separate: bool,
 ) -> str:
@@ -91,7 +93,7 @@ def header(
     lines += [f"#ifndef {guard}", f"#define {guard}", "", "#include <stdbool.h>"]
     lines += ["#include <stdint.h>", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     if work:
-        members = [f"    {TYPES[b.kind]} {member}[{b.size}];" for b, member in work]
+        members = [f"    {TYPES[width][b.kind]} {member}[{b.size}];" for b, member in work]
         lines += ["typedef struct {", *members, f"}} {name}_work;", ""]
     lines += [signature(name, arguments, bool(work)) + ";", "", "#ifdef __cplusplus", "}", "#endif"]
     return "\n".join([*lines, "", "#endif", ""])
@@ -105,26 +107,27 @@ def signature(name: str, arguments: Sequence[Argument], work: bool) -> str:
     return flat if len(flat) < WIDTH else f"void {name}(\n    " + ",\n    ".join(parts) + ")"
 
 
-def table(kind: str, name: str, numbers: Iterable[Plain]) -> str:
+def table(kind: str, name: str, numbers: Iterable[Plain], width: int) -> str:
     """A constant array."""
-    entries = [literal(x, kind).text for x in numbers]
+    entries = [literal(x, kind, width).text for x in numbers]
     body = textwrap.fill(", ".join(entries), WIDTH, initial_indent="    ", subsequent_indent="    ")
-    return f"static const {TYPES[kind]} {name}[{len(entries)}] = {{\n{body}\n}};\n"
+    return f"static const {TYPES[width][kind]} {name}[{len(entries)}] = {{\n{body}\n}};\n"
 
 
 def source(
     name: str,
     arguments: Sequence[Argument],
     lines: Sequence[str],
-    helpers: Iterable[str],
+    writer: Writer,
     tables: Sequence[tuple[Buffer, str]],
     work: bool,
 ) -> str:
     """The text of the `.c` file, without the line that includes the header."""
     text = "\n".join(lines)
     parts = ["#include <math.h>\n"]
-    parts += [HELPERS[helper] for helper in HELPERS if helper in helpers]
-    parts += [table(b.kind, called, b.data) for b, called in tables]
+    width = writer.p.width
+    parts += [narrowed(HELPERS[name], width) for name in HELPERS if name in writer.helpers]
+    parts += [table(b.kind, called, b.data, width) for b, called in tables]
     silent = [f"    (void){a.name};" for a in arguments if not a.used]
     silent += ["    (void)work;"] if work and "work->" not in text else []
     body = "\n".join([*silent, *lines])
@@ -174,7 +177,13 @@ DIFFERS = {
 }
 """,
 }
-"""How results are compared: numbers within 1e-12 of the largest entry."""
+"""How results are compared: numbers within 1e-12 of the largest entry, 1e-5 in float32."""
+
+
+def differs(kind: str, width: int) -> str:
+    """The function that compares results of a kind."""
+    text = DIFFERS[kind]
+    return text if width == 64 else narrowed(text, width).replace("1e-12", "1e-5f")
 
 
 def test_program(
@@ -186,13 +195,13 @@ def test_program(
         f"/* Calls {name} once; fails where a result differs from what isthmus computed. Made by {maker()}. */\n"
         '#include <math.h>\n#include <stdio.h>\n\n#include "' + stem + '.h"\n'
     ]
-    parts += [DIFFERS[kind] for kind in sorted({a.kind for a in outs})]
+    parts += [differs(kind, width) for kind, width in sorted({(a.kind, a.width) for a in outs})]
     given = []
     for a, value in zip(arguments, numbers, strict=True):
         known = f"{'expected' if a.out else 'example'}_{a.name}"
-        parts.append(table(a.kind, known, value.ravel().tolist()))
+        parts.append(table(a.kind, known, value.ravel().tolist(), a.width))
         if a.out:
-            parts.append(f"static {TYPES[a.kind]} found_{a.name}[{a.size}];\n")
+            parts.append(f"static {a.type} found_{a.name}[{a.size}];\n")
         given.append(f"found_{a.name}" if a.out else known + ("[0]" if a.by_value else ""))
     if work:
         parts.append(f"static {name}_work scratch;\n")

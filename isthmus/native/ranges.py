@@ -45,12 +45,13 @@ RULES: dict[str, Callable[..., Range]] = {
 
 @no_type_check
 def small_integers(program: Program) -> set[int]:
-    """The integers whose sums, differences and products do not leave 64 bits."""
+    """The integers whose sums, differences and products do not leave the program's bits."""
     counts = {}
     for _, item in walk(program):
         record = program.args[item][0] if program.ops[item] in ("for", "while") else None
         if isinstance(record, Loop) and record.counter is not None and record.count is not None:
             counts[record.counter] = record.count
+    largest = 1 << (program.width - 1)
     known: dict[int, Range] = {}
     found: set[int] = set()
     for value, (op, args) in enumerate(zip(program.ops, program.args, strict=True)):
@@ -62,7 +63,7 @@ def small_integers(program: Program) -> set[int]:
             known[value] = (0, max(counts[value] - 1, 0))
         elif op in RULES:
             low, high = RULES[op](*(known.get(a, WHOLE) for a in args))
-            if WHOLE[0] <= low and high <= WHOLE[1]:
+            if -largest <= low and high < largest:
                 known[value] = (low, high)
                 found.add(value)
     return found

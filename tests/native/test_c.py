@@ -122,6 +122,23 @@ def test_c_agrees_with_native_code_and_compiles_without_a_warning(case, tmp_path
     assert said.count("\n") == code.test.count("wrong += ")
 
 
+@needs_a_compiler
+@pytest.mark.loose
+def test_examples_in_float32_give_c_in_float(tmp_path):
+    def several(x, k, flag):
+        rows = jax.lax.fori_loop(0, 30, lambda i, s: 0.5 * s + jnp.sin(s + x[i % 3]), x)
+        whole = (k * 2_000_000_000, k // (k - k), k >> 40, jnp.maximum(k, 3), x.astype(jnp.int32))
+        odd = jnp.maximum(jnp.array([jnp.nan, -0.0, 1e-3], x.dtype) * x, 0.0), jax.nn.sigmoid(x)
+        return rows, whole, odd, jnp.where(flag, x, -x), jax.lax.bitcast_convert_type(x, jnp.int32)
+
+    examples = (np.float32([0.1, -0.2, 0.3]), np.int32(7), np.bool_(True))
+    said, code = compiled_and_run(tmp_path, several, *examples)
+    assert "WRONG" not in said
+    assert "const float x[3], int32_t k, bool flag" in code.header.replace(",\n    ", ", ")
+    assert "sinf(" in code.body
+    assert "double" not in code.header + code.body
+
+
 MODEL = ist.library.pendulum(2)
 
 
