@@ -152,6 +152,24 @@ class NotExpressible(IsthmusError, ValueError):
         super().__init__(f"{format} cannot express this model: {'; '.join(reasons)}. {remedy}")
 
 
+class BadStore(IsthmusError, ValueError):
+    """A file of records that cannot be gone on with: of another run, damaged, in use."""
+
+    code = "IST801"
+
+
+class JobFailed(IsthmusError, RuntimeError):
+    """A job raised an exception in another process."""
+
+    code = "IST802"
+
+
+class WorkerDied(IsthmusError, RuntimeError):
+    """Processes died over their jobs again and again."""
+
+    code = "IST803"
+
+
 class IsthmusWarning(UserWarning):
     """What every deliberate warning of isthmus derives from."""
 

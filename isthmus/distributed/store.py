@@ -1,0 +1,132 @@
+"""An append-only file of records, one line of JSON each; a stopped study goes on from it.
+
+The first line says what the records belong to. Lines are flushed to the disk before `append` returns, so a run that
+is killed loses at most what it was doing; half a line at the end, which a kill may leave, is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from isthmus.distributed.job import Record
+from isthmus.errors import BadStore
+
+FORMAT = "isthmus records 1"
+
+
+class Store:
+    """Records by the key of their job. `about`: what decides which records may stand in one file.
+
+    `resume=False` begins a new file and refuses one that is there; `resume=True` goes on with it, if `about` is
+    the same, or begins it.
+    """
+
+    def __init__(self, path: str | Path, about: Mapping[str, Any], *, resume: bool = False) -> None:
+        self.path = Path(path)
+        self.records: dict[str, Record] = {}
+        there = self.path.exists() and self.path.stat().st_size > 0
+        if there and not resume:
+            raise BadStore(
+                f"{self.path} holds an earlier run: go on with it (resume=True), or take another file."
+            )
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.file = open(self.path, "a+b")  # noqa: SIM115 - it stays open as long as the store
+        try:
+            _lock(self.file, self.path)
+            text = json.dumps({"format": FORMAT, "about": about})
+            if not self._read(json.loads(text)["about"]):
+                self._write([text])
+        except BaseException:
+            self.file.close()
+            raise
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.records
+
+    def __getitem__(self, key: str) -> Record:
+        return self.records[key]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Adds records; they are on the disk when this returns."""
+        records = list(records)
+        self._write(record.as_text() for record in records)
+        self.records |= {record.job.key: record for record in records}
+
+    def close(self) -> None:
+        """Others may open the file now."""
+        self.file.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _write(self, lines: Iterable[str]) -> None:
+        self.file.write("".join(line + "\n" for line in lines).encode())
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+    def _read(self, about: Mapping[str, Any]) -> bool:
+        """Takes in what the file has, less half a line at its end; whether it had anything."""
+        self.file.seek(0)
+        data = self.file.read()
+        whole = data[: data.rfind(b"\n") + 1]
+        self.file.truncate(len(whole))
+        lines = whole.decode("utf-8", errors="replace").splitlines()
+        if not lines:
+            return False
+        self._check(lines[0], about)
+        for number, line in enumerate(lines[1:], start=2):
+            try:
+                record = Record.from_text(line)
+            except (ValueError, KeyError, TypeError) as error:
+                raise BadStore(
+                    f"line {number} of {self.path} is damaged: remove it and what follows, then resume."
+                ) from error
+            self.records[record.job.key] = record
+        return True
+
+    def _check(self, line: str, about: Mapping[str, Any]) -> None:
+        try:
+            head = json.loads(line)
+            known = head["format"] == FORMAT
+        except (ValueError, KeyError, TypeError):
+            known = False
+        if not known:
+            raise BadStore(f"{self.path} is no file of records ({FORMAT!r}): take another file.")
+        before = head["about"]
+        for name in [*before, *(set(about) - set(before))]:
+            if before.get(name) != about.get(name):
+                raise BadStore(
+                    f"{self.path} belongs to another run: its {name} is {_short(before.get(name))}, "
+                    f"here it is {_short(about.get(name))}. Take another file, or the settings of that run."
+                )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _lock(file: Any, path: Path) -> None:
+    """One run at a time writes into a file; where the system knows no locks, nobody checks."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BadStore(
+            f"another run is writing into {path}: wait for it, or take another file."
+        ) from None
+    except OSError:
+        return  # a file system without locks
