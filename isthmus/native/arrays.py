@@ -255,19 +255,19 @@ class Memory:
         p.leave()
         p.finish("for", Loop(shape[axis], counter, [], [], body), [])
 
-    def nest(self, shape: Sequence[int], visit: Callable[[Index], None]) -> None:
-        """`visit` at every index: loops from the first axis to the last, few entries written out."""
+    def nest(self, shape: Sequence[int], visit: Callable[[Index], None], few: int = FEW) -> None:
+        """`visit` at every index: loops from the first axis to the last, `few` entries written out."""
         p = self.p
-        if math.prod(shape) <= FEW:
+        if math.prod(shape) <= few:
             for i in columns(shape):
                 visit(self.numbers(i))
             return
         if shape[0] == 1:
-            self.nest(shape[1:], lambda i: visit((p.integer(0), *i)))
+            self.nest(shape[1:], lambda i: visit((p.integer(0), *i)), few)
             return
         body = p.enter("loop")
         counter = p.symbol("counter", "i")
-        self.nest(shape[1:], lambda i: visit((counter, *i)))
+        self.nest(shape[1:], lambda i: visit((counter, *i)), few)
         p.leave()
         p.finish("for", Loop(shape[0], counter, [], [], body), [])
 

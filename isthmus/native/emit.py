@@ -11,10 +11,9 @@ import struct
 from typing import no_type_check
 
 from isthmus.native.emit_ops import HUGE, INSTRUCTIONS, LIBM, huge, lane_by_lane
-from isthmus.native.emit_product import Kernel, Target
+from isthmus.native.emit_product import call_product
 from isthmus.native.passes import live
-from isthmus.native.processor import widest
-from isthmus.native.program import Branch, Buffer, Loop, Plain, Product, Program
+from isthmus.native.program import Branch, Buffer, Loop, Plain, Program
 from isthmus.native.uniform import Uniform
 
 SCALARS = {
@@ -22,6 +21,8 @@ SCALARS = {
     32: {"f": "float", "i": "i32", "b": "i1"},
 }
 """Width of the program -> how LLVM calls its kinds."""
+STEPWISE = LIBM | frozenset([*HUGE, "for", "while", "if", "product"])
+"""What stands in the way of running several rounds of a loop side by side."""
 
 
 def number(value: Plain, kind: str) -> str:
@@ -149,7 +150,7 @@ class Emitter:
             elif op == "store":
                 self.store(*self.p.args[item])
             elif op == "product":
-                self.product(self.p.args[item][0])
+                call_product(self, self.p.args[item][0])
             elif op == "load":
                 self.load(item, *self.p.args[item])
             else:
@@ -246,24 +247,6 @@ class Emitter:
             ref = self.temp(f"select {mask}, {whole} {ref}, {whole} {old}")
         self.lines.append(f"  store {whole} {ref}, ptr {pointer}, align {align}")
 
-    def product(self, record: Product) -> None:
-        """Calls the function of a dense product; equal shapes share one."""
-        views = (record.out, record.left, record.right)
-        shared = [view.buffer.space == "const" for view in views]
-        strides = tuple(view.strides for view in views)
-        key = (record.sizes, strides, *shared, record.spread, record.fused, self.mask is None)
-        if key not in self.products:
-            name = f"product{len(self.products)}"
-            target = Target(
-                self.lanes, self.scalar["f"], *shared[1:], self.mask is not None, widest()
-            )
-            kernel = Kernel(record, target)
-            self.products[key] = name, kernel.run(name)
-            self.declared.update(kernel.declared)
-        pointers = ", ".join(f"ptr {self.address(v.buffer, v.start)[0]}" for v in views)
-        mask = f", <{self.lanes} x i1> {self.mask}" if self.mask is not None else ""
-        self.lines.append(f"  call void @{self.products[key][0]}({pointers}{mask})")
-
     # control
 
     def counted_loop(self, loop: Loop) -> None:
@@ -280,7 +263,8 @@ class Emitter:
         following = self.temp(f"add {kind} {counter}, 1")
         more = self.temp(f"icmp ne {kind} {following}, {loop.count}")
         end = self.label
-        self.lines.append(f"  br i1 {more}, label %{top}, label %{after}")
+        hint = ", !llvm.loop !1" if self.is_map(loop) else ""
+        self.lines.append(f"  br i1 {more}, label %{top}, label %{after}{hint}")
         head = [f"  {counter} = phi {kind} [ 0, %{before} ], [ {following}, %{end} ]"]
         for v, first, then in zip(loop.params, loop.inits, loop.yields, strict=True):
             if v in self.live:
@@ -288,6 +272,12 @@ class Emitter:
         self.lines[place:place] = head
         self.start(after)
         self.alias.update(zip(loop.results, loop.yields, strict=True))
+
+    def is_map(self, loop: Loop) -> bool:
+        """One world's rounds do not need each other, and fit side by side into vectors."""
+        items = [item for item in loop.body.items if item in self.live]
+        plain = {self.p.ops[item] for item in items}.isdisjoint(STEPWISE)
+        return self.lanes == 1 and (loop.count or 0) >= 16 and not loop.params and plain
 
     def phi(self, value: int, first: int, before: str, then: int, end: str) -> str:
         wide = self.vector(value)

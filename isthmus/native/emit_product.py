@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from isthmus.native.processor import widest
 from isthmus.native.program import Product
 
+if TYPE_CHECKING:
+    from isthmus.native.emit import Emitter
+
 PARTS = 8
-"""Sums that a spread sum is made of, and entries of a vector where there is one world."""
+"""Sums that a spread sum is made of."""
 Term = tuple[str, int]
 """An index by its name, and its stride."""
 
@@ -93,8 +98,9 @@ class Kernel(Text):
     def __init__(self, record: Product, target: Target) -> None:
         super().__init__()
         self.record, self.target = record, target
-        self.width = target.lanes if target.lanes > 1 else PARTS
-        self.unit = 1 if target.lanes > 1 else PARTS
+        alone = PARTS if record.spread or target.scalar == "double" else 2 * PARTS
+        self.width = target.lanes if target.lanes > 1 else alone
+        self.unit = 1 if target.lanes > 1 else alone
         """Columns in one vector."""
         self.vector = f"<{self.width} x {target.scalar}>"
         self.short = f"v{self.width}" + ("f64" if target.scalar == "double" else "f32")
@@ -313,6 +319,23 @@ class Kernel(Text):
                 number = self.temp(f"extractelement {self.vector} {value}, i64 {k}")
                 where = self.pointer("out", self.position((spot, 1), plus=k * oj), 1)
                 self.lines.append(f"  store {kind} {number}, ptr {where}, align {self.bytes}")
+
+
+def call_product(e: Emitter, record: Product) -> None:
+    """Calls the function of a product; equal shapes share one."""
+    views = (record.out, record.left, record.right)
+    shared = [view.buffer.space == "const" for view in views]
+    strides = tuple(view.strides for view in views)
+    masked = e.mask is not None
+    key = (record.sizes, strides, *shared, record.spread, record.fused, masked)
+    if key not in e.products:
+        name = f"product{len(e.products)}"
+        kernel = Kernel(record, Target(e.lanes, e.scalar["f"], *shared[1:], masked, widest()))
+        e.products[key] = name, kernel.run(name)
+        e.declared.update(kernel.declared)
+    pointers = ", ".join(f"ptr {e.address(v.buffer, v.start)[0]}" for v in views)
+    mask = f", <{e.lanes} x i1> {e.mask}" if masked else ""
+    e.lines.append(f"  call void @{e.products[key][0]}({pointers}{mask})")
 
 
 def pieces(count: int, block: int) -> list[tuple[int, int, int]]:

@@ -119,6 +119,7 @@ def module_text(program: Program, lanes: int) -> tuple[str, Layout]:
         f"attributes #3 = {{ nounwind noinline {attributes_of(max(width, 64 * widest()))} }}",
         f"attributes #2 = {{ nounwind {attributes} }}",
         '!0 = !{!"branch_weights", i32 1, i32 1000000}',
+        '!1 = distinct !{!1, !{!"llvm.loop.vectorize.enable", i1 true}}',
     ]
     return "\n".join(parts) + "\n", layout
 

@@ -40,7 +40,9 @@ def statements(f):
 
 def worlds(f, *args, count=5):
     """Several worlds give each one's bits."""
-    batch = jax.tree.map(lambda x: np.stack([x * (1 + 0.1 * k) for k in range(count)]), args)
+    batch = jax.tree.map(
+        lambda x: np.stack([x * x.dtype.type(1 + 0.1 * k) for k in range(count)]), args
+    )
     one = lambda k: f(*jax.tree.map(lambda x: x[k], batch))
     assert_same_bits(f.map(*batch), stacked([one(k) for k in range(count)]))
 
@@ -60,6 +62,15 @@ def test_a_network_of_wide_layers_is_a_few_hundred_statements(fn, args, most):
     assert statements(f) < most
     assert_close(f(*args), xla(fn, *args))
     worlds(f, *args)
+
+
+def test_a_wide_network_in_single_precision():
+    layers, x = jax.tree.map(lambda x: x.astype(np.float32), (LAYERS, STATE))
+    f = native.compile(jax.grad(loss), layers, x)
+    found = f(layers, x)
+    assert {leaf.dtype.name for leaf in jax.tree.leaves(found)} == {"float32"}
+    assert_close(found, xla(jax.grad(loss), LAYERS, STATE), tolerance=1e-5)
+    worlds(f, layers, x)
 
 
 def test_a_batch_inside_a_world():
@@ -173,3 +184,63 @@ def test_a_large_product_multiplies_zeros_as_numbers():
     assert np.isnan(native.compile(lambda x: dense @ x, x)(x)).all()
     sparse = native.compile(lambda x: zeros @ x, x)(x)  # hardly anything there: written out
     assert not np.isnan(sparse).any()
+
+
+ROWS = RNG.normal(size=(5, 70)).round(1)
+"""With equal entries."""
+ROWS[2, 3:50:9] = np.nan
+ROWS[3, 5], ROWS[3, 60] = np.inf, -np.inf
+
+
+@pytest.mark.parametrize("shape", [(3, 7), (20, 70), (1500,)])
+def test_sorting(shape):
+    x = np.resize(ROWS, shape)
+
+    def fn(x):
+        whole = (jnp.clip(jnp.nan_to_num(x), -3.0, 3.0) * 7.0).astype(jnp.int32)
+        keys = (jnp.floor(x), whole % 5)
+        return [
+            jnp.sort(x),
+            jnp.argsort(x, axis=0),
+            jnp.sort(x > 0.3, axis=-1, descending=True),
+            jax.lax.sort((*keys, x), num_keys=2),
+            jax.lax.top_k(jnp.nan_to_num(x), 3),
+            jnp.median(x, axis=-1),
+        ]
+
+    f = native.compile(fn, x)
+    assert_close(f(x), xla(fn, x))
+    worlds(f, x)
+    assert shape[0] < 4 or statements(f) < 1500
+
+
+@pytest.mark.parametrize("shape", [(3, 9), (40, 70)])
+def test_running_sums_and_places_of_extremes(shape):
+    x = np.resize(ROWS, shape)
+    x[:1] = 1.0 + np.abs(np.nan_to_num(x[:1], posinf=1.0, neginf=1.0))
+
+    def fn(x):
+        return [
+            jnp.cumsum(x, axis=0),
+            jax.lax.cumsum(x, axis=1, reverse=True),
+            jnp.cumprod(1.0 + 0.01 * x, axis=1),
+            jax.lax.cummax(x, axis=1),
+            jax.lax.cummin(x, axis=0, reverse=True),
+            jax.lax.cumlogsumexp(x, axis=1),
+            jnp.argmax(x, axis=1),
+            jnp.argmin(x.T, axis=1),
+            jnp.cumsum(x > 0, axis=1),
+        ]
+
+    f = native.compile(fn, x)
+    assert_close(f(x), xla(fn, x))
+    worlds(f, x)
+    assert shape[0] < 4 or statements(f) < 900
+
+
+def test_gradients_through_sorting_and_running_sums():
+    x = RNG.normal(size=1200)
+    weights = np.cos(np.arange(1200))
+    fn = lambda x: jnp.sum(weights * jnp.sort(jnp.cumsum(x)))
+    f = check(jax.grad(fn), x, batches=(3,))
+    assert statements(f) < 500

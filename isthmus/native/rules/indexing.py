@@ -13,6 +13,10 @@ from isthmus.native.arrays import Array, Index, Long, Patch, columns
 from isthmus.native.program import Plain, View
 from isthmus.native.trace import Trace, kind_of, rule
 
+VALUES = 1024
+"""With more entries, what is gathered stays a function of its index."""
+ROWS = 64
+"""So many rows of indices are scattered one by one; more in a loop."""
 MANY = 256
 """From so many entries on, an array of equal ones that is changed at a moving place stays in memory."""
 
@@ -168,41 +172,39 @@ def gather(trace: Trace, eqn: Any, x: Array, indices: Array) -> list[Array]:
         tuple(eqn.params["slice_sizes"]),
         mode_of(eqn),
     )
-    indices = trace.memory.values(indices)
     shape = tuple(eqn.outvars[0].aval.shape)
-    p, offset = trace.p, tuple(dims.offset_dims)
+    p, offset, pick = trace.p, tuple(dims.offset_dims), trace.memory.pick
     gone = set(dims.collapsed_slice_dims) | set(dims.operand_batching_dims)
     axes = [k for k in range(len(x.shape)) if k not in gone]
     batch = [k for k in range(len(shape)) if k not in offset]
     fill = fill_value(eqn)
     starts: dict[tuple, tuple] = {}
 
-    def begin(cell: tuple[int, ...]) -> tuple:
-        if cell not in starts:
-            rows = indices[cell].tolist()
+    def begin(cell: Index) -> tuple:
+        if (p.block, cell) not in starts:
+            rows = [pick(indices, (*cell, n)) for n in trace.memory.numbers(range(depth))]
             start, valid = start_of(trace, rows, ints(dims.start_index_map), x.shape, sizes, mode)
             for a, b in zip(
                 dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True
             ):
-                start[a] = p.integer(cell[b])
-            starts[cell] = (start, valid)
-        return starts[cell]
+                start[a] = cell[b]
+            starts[p.block, cell] = (start, valid)
+        return starts[p.block, cell]
 
-    def entry(cell: tuple[int, ...], inner: Index) -> int:
-        start, valid = begin(cell)
+    def entry(i: Index) -> int:
+        start, valid = begin(tuple(i[k] for k in batch))
         index = list(start)
-        for k, i in zip(axes, inner, strict=True):
-            index[k] = p.op("iadd", index[k], i)
-        value = trace.memory.pick(x, tuple(index))
+        for k, j in zip(axes, [i[k] for k in offset], strict=True):
+            index[k] = p.op("iadd", index[k], j)
+        value = pick(x, tuple(index))
         return value if valid is None else p.select(valid, value, p.const(fill, p.kinds[value]))
 
-    if isinstance(x, Long) and not batch:
-        kind = x.kind
-        return [Long(shape, kind, lambda i: entry((), tuple(i[k] for k in offset)))]
-    made = []
-    for i in columns(shape):
-        cell = tuple(i[k] for k in batch)
-        made.append(entry(cell, trace.memory.numbers([i[k] for k in offset])))
+    depth = indices.shape[-1]
+    kind = kind_of(eqn.outvars[0].aval.dtype) or "f"
+    many = isinstance(indices, Long) or math.prod(shape) > VALUES
+    if (many and math.prod(shape) > MANY) or (isinstance(x, Long) and not batch):
+        return [Long(shape, kind, entry)]
+    made = [entry(trace.memory.numbers(i)) for i in columns(shape)]
     return [np.array(made, dtype=np.int64).reshape(shape)]
 
 
@@ -225,7 +227,6 @@ def fill_value(eqn: Any) -> Plain:
 )
 def scatter(trace: Trace, eqn: Any, x: Array, indices: Array, updates: Array) -> list[Array]:
     dims, mode = eqn.params["dimension_numbers"], mode_of(eqn)
-    indices = trace.memory.values(indices)
     p, dtype = trace.p, eqn.outvars[0].aval.dtype
     gone = set(dims.inserted_window_dims) | set(dims.operand_batching_dims)
     axes = [k for k in range(len(x.shape)) if k not in gone]
@@ -235,10 +236,10 @@ def scatter(trace: Trace, eqn: Any, x: Array, indices: Array, updates: Array) ->
     for k, w in zip(axes, windows, strict=True):
         sizes[k] = updates.shape[w]
     combine = combiner(trace, eqn.primitive.name, dtype)
-    if isinstance(updates, Long) and batch:
-        updates = trace.memory.values(updates)
-    for cell in columns([updates.shape[k] for k in batch]):
-        rows = indices[cell].tolist()
+    depth = indices.shape[-1]
+
+    def begin(cell: Index) -> tuple[list[int], int | None]:
+        rows = [trace.memory.pick(indices, (*cell, n)) for n in trace.memory.numbers(range(depth))]
         start, valid = start_of(
             trace,
             rows,
@@ -250,11 +251,51 @@ def scatter(trace: Trace, eqn: Any, x: Array, indices: Array, updates: Array) ->
         for a, b in zip(
             dims.operand_batching_dims, dims.scatter_indices_batching_dims, strict=True
         ):
-            start[a] = p.integer(cell[b])
+            start[a] = cell[b]
+        return start, valid
+
+    if math.prod(updates.shape[k] for k in batch) > ROWS:
+        place = (batch, [windows[axes.index(k)] if k in axes else None for k in range(len(sizes))])
+        return [scatter_loop(trace, x, updates, place, begin, combine)]
+    if isinstance(updates, Long) and batch:
+        updates = trace.memory.values(updates)
+    for cell in columns([updates.shape[k] for k in batch]):
+        start, valid = begin(trace.memory.numbers(cell))
         if valid is not None and p.constant(valid) is False:
             continue
         x = replaced(trace, x, (tuple(start), part_of(updates, batch, cell, sizes), combine, valid))
     return [x]
+
+
+def scatter_loop(
+    trace: Trace, x: Array, updates: Array, place: tuple, begin: Callable, combine: Callable
+) -> Long:
+    """Many windows, one after the other, changed in memory; `place`: which axes of `updates` are what."""
+    p, memory = trace.p, trace.memory
+    batch, windows = place
+    target = memory.settle(memory.long(x))
+    assert target.buffer is not None
+    buffer, shape = target.buffer, target.shape
+
+    def change(cell: Index, start: list[int], valid: int | None, inner: Index) -> None:
+        source: list[int] = [0] * len(updates.shape)
+        for k, i in zip(batch, cell, strict=True):
+            source[k] = i
+        for k, i in zip(windows, inner, strict=True):
+            if k is not None:
+                source[k] = i
+        spot = memory.flat(shape, shifted(trace, tuple(start), inner))
+        old = p.load(buffer, spot)
+        new = combine(old, memory.pick(updates, tuple(source)))
+        p.store(buffer, spot, new if valid is None else p.select(valid, new, old))
+
+    def visit(cell: Index) -> None:
+        start, valid = begin(cell)
+        sizes = [1 if k is None else updates.shape[k] for k in windows]
+        memory.nest(sizes, lambda inner: change(cell, start, valid, inner))
+
+    memory.nest([updates.shape[k] for k in batch], visit, few=1)
+    return target
 
 
 def part_of(updates: Array, batch: list[int], cell: tuple[int, ...], sizes: list[int]) -> Array:
