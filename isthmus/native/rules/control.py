@@ -248,7 +248,8 @@ def scan_unrolled(
     order = range(length)
     for k in reversed(order) if eqn.params["reverse"] else order:
         entries = [
-            x[k] if isinstance(x, np.ndarray) else entry_of(trace, x, p.integer(k)) for x in xs
+            np.asarray(x[k]) if isinstance(x, np.ndarray) else entry_of(trace, x, p.integer(k))
+            for x in xs
         ]
         outs = trace.closed(eqn.params["jaxpr"], [*consts, *carry, *entries])
         carry, rounds[k] = outs[:nk], outs[nk:]
