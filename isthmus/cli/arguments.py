@@ -20,11 +20,13 @@ from isthmus.cli.check import Check
 from isthmus.cli.export import Export
 from isthmus.cli.info import Info
 from isthmus.cli.output import Refused
+from isthmus.cli.reproduce import Reproduce
 from isthmus.cli.simulate import Simulate
 from isthmus.errors import did_you_mean
 
 COMMANDS: dict[str, Any] = {
     "info": Info, "simulate": Simulate, "check": Check, "export": Export, "bench": Bench,
+    "reproduce": Reproduce,
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 
@@ -69,7 +71,7 @@ def _check_names(argv: list[str]) -> None:
     if command not in COMMANDS:
         raise Refused(f"there is no command {command!r}.{did_you_mean(command, COMMANDS)}")
     fields = [field.name for field in dataclasses.fields(COMMANDS[command])]
-    known = [f"--{name}" for name in fields if name != "file"]
+    known = [f"--{name}" for name in fields if name not in ("file", "study")]
     for option in (part.partition("=")[0] for part in rest if part.startswith("--")):
         if option not in (*known, "--help", "--help-verbose"):
             near = did_you_mean(option, known) or f" 'isthmus {command} --help' lists them."

@@ -1,0 +1,1 @@
+"""The papers' experiments, one page each: `isthmus reproduce NAME`."""

@@ -1,0 +1,90 @@
+"""Settings -> study -> a folder: tables, figures and numbers of one experiment."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from isthmus.errors import BadOption, did_you_mean
+
+STUDIES = {
+    "swimmer": "NeuralSim, figures 8 and 9, table II: passive forces of a swimmer in water and air",
+}
+"""Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """All that decides a study's result."""
+
+    seed: int = 0
+    quick: bool = False
+    """A small version in seconds, for tests: its numbers mean nothing."""
+    data: str | None = None
+    """A recorded data set, for studies that use one."""
+    options: tuple[tuple[str, Any], ...] = ()
+    """Options of this study alone."""
+    say: Callable[[str], None] = dataclasses.field(default=lambda text: None, compare=False)
+    """Where progress goes, a line at a time."""
+
+    def option(self, name: str, default: Any) -> Any:
+        return dict(self.options).get(name, default)
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Rows of text under a title."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __str__(self) -> str:
+        cells = [self.columns, *self.rows]
+        widths = [max(len(row[k]) for row in cells) for k in range(len(self.columns))]
+        line = lambda row: "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        ruler = "  ".join("-" * width for width in widths)
+        return "\n".join([self.title, line(self.columns), ruler, *map(line, self.rows)])
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a study found."""
+
+    tables: tuple[Table, ...]
+    numbers: dict[str, Any]
+    """Plain numbers, lists and names: what goes into `numbers.json`."""
+    figures: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """Name -> matplotlib figure."""
+    notes: tuple[str, ...] = ()
+    """Sentences that a reader of the table needs."""
+
+
+def reproduce(name: str, settings: Settings, folder: Path | None = None) -> Result:
+    """Runs the study `name`; with a folder, writes its tables, figures and numbers there."""
+    if name not in STUDIES:
+        raise BadOption(f"no study is called {name!r}.{did_you_mean(name, STUDIES)}")
+    result = importlib.import_module(f"isthmus.experiments.{name}").study(settings)
+    if folder is not None:
+        write(name, settings, result, folder)
+    return result
+
+
+def write(name: str, settings: Settings, result: Result, folder: Path) -> None:
+    """`tables.txt`, `numbers.json` and a PNG for each figure."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "\n\n".join([*map(str, result.tables), *result.notes]) + "\n"
+    (folder / "tables.txt").write_text(text, encoding="utf-8")
+    run = {
+        "study": name, "seed": settings.seed, "quick": settings.quick, "options": dict(settings.options),
+    }  # fmt: skip
+    numbers = json.dumps({"run": run, "numbers": result.numbers}, indent=1)
+    (folder / "numbers.json").write_text(numbers, encoding="utf-8")
+    for title, figure in result.figures.items():
+        figure.savefig(folder / f"{title}.png", dpi=160, bbox_inches="tight")
