@@ -106,6 +106,23 @@ class Blueprint:
         """The blueprint as TOML text; `networks` as in `read`."""
         return to_toml(self.wires, networks or {})
 
+    # as a picture --------------------------------------------------------------------------------------
+
+    def draw(self, path: str | os.PathLike[str] | None = None, *, dark: bool = False) -> Any:
+        """Which signals feed which network feed which signal, as a matplotlib figure.
+
+        With a `path` it is written there too: `.png`, `.svg` or `.pdf`. `dark`: for dark pages.
+        """
+        from isthmus.blueprint.draw import draw, save_drawing
+
+        names: list[str] = []
+        for wire in self.wires:
+            names.append(_name(wire, names))
+        figure = draw(self.wires, names, dark=dark)
+        if path is not None:
+            save_drawing(figure, path)
+        return figure
+
 
 def detach(model: Model, *names: str) -> Model:
     """The model without its networks, or without those called `names`."""
