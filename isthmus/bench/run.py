@@ -19,6 +19,7 @@ CASES = {
     "pendulum": ("native code", "native_cases", "double_pendulum"),
     "path": ("native code", "native_cases", "path_problem"),
     "network": ("native code", "native_cases", "network"),
+    "large": ("native code", "large", "large"),
     "quadruped": ("native code", "native_cases", "quadruped"),
     "threads": ("native code", "native_cases", "threads"),
     "xla-pendulum": ("plain XLA", "engine", "pendulum"),
