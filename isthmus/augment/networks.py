@@ -169,8 +169,8 @@ class Spline:
 
     def __post_init__(self) -> None:
         _whole("Spline", knots=self.knots)
-        if self.knots < 2 or not self.low < self.high:
-            raise BadOption("Spline: it needs two knots or more, and low < high.")
+        if self.knots < 2 or not (self.low < self.high and math.isfinite(self.high - self.low)):
+            raise BadOption("Spline: it needs two knots or more, and low < high, both finite.")
 
     def make(self, inputs: int, outputs: int, *, key: PRNGKeyArray) -> BSpline:
         if inputs != 1:
@@ -214,8 +214,8 @@ class Filter:
 
     def __post_init__(self) -> None:
         _whole("Filter", width=self.width)
-        if not 0.0 < self.fast <= self.slow:
-            raise BadOption("Filter: time constants need 0 < fast <= slow.")
+        if not 0.0 < self.fast <= self.slow < math.inf:
+            raise BadOption("Filter: time constants need 0 < fast <= slow, both finite.")
 
     def make(self, inputs: int, outputs: int, *, key: PRNGKeyArray) -> LowPass:
         times = np.geomspace(self.fast, self.slow, self.width)

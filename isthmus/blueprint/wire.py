@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,8 +63,10 @@ class Wire:
             raise BadOption(f"{who} needs a network: net=MLP(), for instance.")
         if name is not None and ("/" in name or "*" in name or not name):
             raise BadOption(f"{who}: its name cannot be {name!r}: no '/' or '*' in it.")
-        if output_scale is not None and not output_scale > 0:
-            raise BadOption(f"{who}: output_scale must be positive, not {output_scale!r}.")
+        if output_scale is not None and not 0 < output_scale < math.inf:
+            raise BadOption(
+                f"{who}: output_scale must be positive and finite, not {output_scale!r}."
+            )
         values = (target, given, net, mode, rows, angles, output_scale, name)
         for field, value in zip(dataclasses.fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)

@@ -35,8 +35,8 @@ recipes = st.one_of(
     st.builds(ist.Linear),
     st.builds(ist.Constant),
     st.builds(ist.GRU, sizes),
-    st.builds(ist.Filter, sizes, st.floats(1e-300, 1.0), st.floats(1.0)),
-    st.builds(ist.Spline, st.integers(2, 99), st.floats(max_value=-1e-9), st.floats(1e-9)),
+    st.builds(ist.Filter, sizes, st.floats(1e-300, 1.0), st.floats(1.0, allow_infinity=False)),
+    st.builds(ist.Spline, st.integers(2, 99), st.floats(-1e300, -1e-9), st.floats(1e-9, 1e300)),
 )
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 guarded = st.one_of(
@@ -53,7 +53,8 @@ options = st.fixed_dictionaries(
         "mode": st.sampled_from(["add", "scale", "replace"]),
         "rows": st.sampled_from(["all", "each"]),
         "angles": st.sampled_from([None, "sincos", "raw"]),
-        "output_scale": st.none() | st.floats(min_value=0.0, exclude_min=True),
+        "output_scale": st.none()
+        | st.floats(min_value=0.0, exclude_min=True, allow_infinity=False),
         "name": st.none() | names.filter(lambda name: name and not {*"/*"} & {*name}),
     }
 )
@@ -130,6 +131,9 @@ net = { kind = "MLP", width = -1 }
         (TEXT.replace('"tanh"', '"tan"'), "no activation is called 'tan'. Did you mean 'tanh'?"),
         (TEXT.replace('kind = "MLP", ', ""), 'wire 1, net Dissipative, net has no kind; say kind = "MLP"'),
         (TEXT.replace("MLP", "Dissipative"), "there is no kind 'Dissipative'."),
+        (TEXT + "output_scale = inf", "output_scale must be positive and finite, not inf."),
+        ("[[wire]]\ntarget = 'time'\nnet = { kind = 'Spline', high = inf }", "low < high, both finite."),
+        ("[[wire]]\ntarget = 'time'\nnet = { kind = 'Filter', slow = nan }", "fast <= slow, both finite."),
         (TEXT.replace('"friction"', "[1]"), "name must be text in quotes, not [1]."),
     ],
 )  # fmt: skip
