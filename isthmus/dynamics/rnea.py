@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from isthmus.dynamics.exact import exact
-from isthmus.dynamics.kinematics import forward_kinematics, link_inertias
+from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
 from isthmus.model.coordinates import expand_v, reduce_torque
 from isthmus.model.levels import in_order, levels_of
 from isthmus.model.model import Model
@@ -26,11 +26,28 @@ def inverse_dynamics(
 ) -> Joints:
     """Joint torques [N·m, N] that give the accelerations `a`; `force` acts on the links, in their frames."""
     k, I, levels = forward_kinematics(model, q, v), link_inertias(model), levels_of(model)
+
+    # inwards: what it takes, and each joint carries all that hangs from it
+    needed = mv(I, link_accelerations(model, k, a)) + bias_forces(I, k.velocity, force)
+    f = [level.of(needed) for level in levels]
+    for n in reversed(range(1, len(levels))):
+        f[n - 1] = f[n - 1] + levels[n].to_parents(mtv(levels[n].of(k.X), f[n]))
+    carried = in_order(levels, f)
+    tau = jnp.concatenate([mtv(S, carried[i]) for i, S in enumerate(k.S)])
+    return reduce_torque(model, tau) + model.joint_armature * a
+
+
+@exact
+def link_accelerations(
+    model: Model, kinematics: Kinematics, a: Joints
+) -> Float[AnyArray, "links 6"]:
+    """Spatial acceleration of each link in its own frame [rad/s², m/s²], in a world that rises against gravity."""
+    k, levels = kinematics, levels_of(model)
     full_a, spans = expand_v(model, a), model.layout.v
     own = jnp.stack([mv(S, full_a[slice(*span)]) for S, span in zip(k.S, spans, strict=True)])
     own = own + k.bias
 
-    # outwards: the acceleration of each link
+    # outwards: each link is carried by its parent, and accelerated along its joint
     accelerations: list[AnyArray] = []
     for level in levels:
         rising = (
@@ -39,15 +56,7 @@ def inverse_dynamics(
             else level.from_parents(accelerations[-1])
         )
         accelerations.append(mv(level.of(k.X), rising) + level.of(own))
-
-    # inwards: what it takes, and each joint carries all that hangs from it
-    needed = mv(I, in_order(levels, accelerations)) + bias_forces(I, k.velocity, force)
-    f = [level.of(needed) for level in levels]
-    for n in reversed(range(1, len(levels))):
-        f[n - 1] = f[n - 1] + levels[n].to_parents(mtv(levels[n].of(k.X), f[n]))
-    carried = in_order(levels, f)
-    tau = jnp.concatenate([mtv(S, carried[i]) for i, S in enumerate(k.S)])
-    return reduce_torque(model, tau) + model.joint_armature * a
+    return in_order(levels, accelerations)
 
 
 @exact
