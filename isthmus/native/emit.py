@@ -21,6 +21,8 @@ SCALARS = {
     32: {"f": "float", "i": "i32", "b": "i1"},
 }
 """Width of the program -> how LLVM calls its kinds."""
+MAP = ", !llvm.loop !1"
+"""Marks a loop whose rounds may run side by side."""
 STEPWISE = LIBM | frozenset([*HUGE, "for", "while", "if", "product"])
 """What stands in the way of running several rounds of a loop side by side."""
 
@@ -263,7 +265,7 @@ class Emitter:
         following = self.temp(f"add {kind} {counter}, 1")
         more = self.temp(f"icmp ne {kind} {following}, {loop.count}")
         end = self.label
-        hint = ", !llvm.loop !1" if self.is_map(loop) else ""
+        hint = MAP if self.is_map(loop) else ""
         self.lines.append(f"  br i1 {more}, label %{top}, label %{after}{hint}")
         head = [f"  {counter} = phi {kind} [ 0, %{before} ], [ {following}, %{end} ]"]
         for v, first, then in zip(loop.params, loop.inits, loop.yields, strict=True):

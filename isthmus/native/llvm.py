@@ -17,7 +17,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from isthmus.native import store
-from isthmus.native.emit import SCALARS, Emitter, number
+from isthmus.native.emit import MAP, SCALARS, Emitter, number
 from isthmus.native.processor import processor, widest
 from isthmus.native.program import Buffer, Program
 from isthmus.native.wrappers import wrappers
@@ -119,7 +119,7 @@ def module_text(program: Program, lanes: int) -> tuple[str, Layout]:
         f"attributes #3 = {{ nounwind noinline {attributes_of(max(width, 64 * widest()))} }}",
         f"attributes #2 = {{ nounwind {attributes} }}",
         '!0 = !{!"branch_weights", i32 1, i32 1000000}',
-        '!1 = distinct !{!1, !{!"llvm.loop.vectorize.enable", i1 true}}',
+        '!1 = distinct !{!1, !{!"isthmus.map"}}',
     ]
     return "\n".join(parts) + "\n", layout
 
@@ -145,7 +145,7 @@ def object_of(text: str, lanes: int) -> bytes:
         module = llvm.parse_assembly(text)
         module.triple = llvm.get_default_triple()
         module.data_layout = str(machine.target_data)
-        optimise(module, machine, lanes == 1 and text.count("\n") < THOROUGH)
+        optimise(module, machine, lanes == 1 and text.count("\n") < THOROUGH, MAP in text)
         return machine.emit_object(module)
 
 
@@ -204,14 +204,17 @@ class Code:
         return self.layout.bytes * self.lanes * self.layout.total + 64
 
 
-def optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, thorough: bool) -> None:
+def optimise(
+    module: llvm.ModuleRef, machine: llvm.TargetMachine, thorough: bool, maps: bool
+) -> None:
     """The program is already clean: a few quick passes are enough.
 
-    A `thorough` run also looks for work of one world that fits side by side into vectors.
+    A `thorough` run also looks for work of one world that fits side by side into vectors: entries, and where
+    there are `maps`, rounds of loops.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=2 if thorough else 1)
     options.slp_vectorization = thorough
-    options.loop_vectorization = options.loop_unrolling = False
+    options.loop_vectorization, options.loop_unrolling = thorough and maps, False
     builder = llvm.create_pass_builder(machine, options)
     if thorough:
         builder.getModulePassManager().run(module, builder)

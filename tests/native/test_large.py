@@ -244,3 +244,25 @@ def test_gradients_through_sorting_and_running_sums():
     fn = lambda x: jnp.sum(weights * jnp.sort(jnp.cumsum(x)))
     f = check(jax.grad(fn), x, batches=(3,))
     assert statements(f) < 500
+
+
+def test_searching_in_order():
+    places = np.sort(RNG.normal(size=200))
+    fn = lambda v: (jnp.searchsorted(places, v), jnp.interp(v, places, jnp.cos(places)))
+    check(fn, RNG.normal(size=20), batches=(3,))
+    x = np.array([-np.inf, -1.0, -0.0, 0.0, 2.0, np.inf, np.nan])
+
+    def order(x):
+        pair = jnp.broadcast_arrays(x[:, None], x[None])
+        return [jax.lax.lt_to_p.bind(*pair), jax.lax.le_to_p.bind(*pair)]
+
+    check(order, x, batches=())
+
+
+def test_compiling_says_nothing(capfd, monkeypatch):
+    """Also where loops cannot run in vectors."""
+    monkeypatch.setenv("ISTHMUS_CACHE", "off")
+    fn = lambda x, i: (jax.nn.softmax(x @ x.T), jnp.zeros(2000).at[i].add(1.0))
+    x, i = RNG.normal(size=(50, 60)), np.arange(3000) % 77
+    native.compile(fn, x, i)(x, i)
+    assert capfd.readouterr().err == ""

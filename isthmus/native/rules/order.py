@@ -13,6 +13,7 @@ from isthmus.errors import NotTranslatable
 from isthmus.native.arrays import Array, Index, Long
 from isthmus.native.network import sorted_rows
 from isthmus.native.program import Loop, Program, View
+from isthmus.native.rules.elementwise import elementwise
 from isthmus.native.trace import Trace, kind_of, rule
 
 ROW = 32
@@ -56,6 +57,24 @@ def less(trace: Trace, dtype: Any) -> Callable[[int, int], int]:
         return p.op("bor", p.op("flt", a, c), last)
 
     return before
+
+
+@elementwise("lt_to", "le_to")
+def total_order(trace: Trace, eqn: Any) -> Callable[[int, int], int]:
+    """IEEE's total order: −0 before 0, NaN at the ends by their sign; other kinds as they are."""
+    p, dtype = trace.p, eqn.invars[0].aval.dtype
+    low, rest = p.integer(p.width - 1), p.integer((1 << (p.width - 1)) - 1)
+
+    def key(x: int) -> int:
+        bits = p.op("bits", x)
+        return p.op("ixor", bits, p.op("iand", p.op("iashr", bits, low), rest))
+
+    before = less(trace, dtype)
+    if kind_of(dtype) == "f":
+        before = lambda a, c: p.op("ilt", key(a), key(c))
+    if eqn.primitive.name == "lt_to":
+        return before
+    return lambda a, c: p.op("bnot", before(c, a))
 
 
 @rule("argmax", "argmin", long=True)
