@@ -17,6 +17,9 @@ from isthmus.identify.evaluate import Evaluation
 if TYPE_CHECKING:
     from isthmus.identify.problem import Problem
 
+CLEAR = 0.5
+"""Part of the remaining squares that a shift must explain: less may be any other fault of the model."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Shift:
@@ -25,11 +28,13 @@ class Shift:
     what: str
     rows: float
     error: float
+    share: float
+    """Which part of the squares that are left it explains."""
 
     @property
     def worry(self) -> str:
         """A sentence where the shift is clearly there."""
-        if abs(self.rows) < max(0.3, 4.0 * self.error):
+        if abs(self.rows) < max(0.3, 4.0 * self.error) or self.share < CLEAR:
             return ""
         late = "late" if self.rows > 0 else "early"
         return f"{self.what} seem {abs(self.rows):.2g} rows {late}; check the time stamps, or free a delay."
@@ -57,17 +62,27 @@ def shifts(problem: Problem, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift
     columns = np.stack(list(known.values()), axis=1)
     full = columns if J is None else np.concatenate([columns, J], axis=1)
     size = np.maximum(np.linalg.norm(full, axis=0), 1e-300)
-    fitted, _, _, _ = np.linalg.lstsq(full / size, r, rcond=1e-10)
-    left = r - full / size @ fitted
-    noise = np.sqrt(left @ left / max(evaluation.data - full.shape[1], 1))
-    spread = np.sqrt(np.diag(np.linalg.pinv((full / size).T @ (full / size), rcond=1e-12)))
-    k = len(known)
-    return tuple(
-        Shift(name, float(v), float(e))
-        for name, v, e in zip(
-            known, fitted[:k] / size[:k], noise * spread[:k] / size[:k], strict=True
+    scaled = full / size
+    fitted, left = _explained(scaled, r)
+    noise = np.sqrt(left / max(evaluation.data - full.shape[1], 1))
+    spread = np.sqrt(np.diag(np.linalg.pinv(scaled.T @ scaled, rcond=1e-12)))
+    found = []
+    for k, name in enumerate(known):
+        without = _explained(np.delete(scaled, k, axis=1), r)[1]
+        share = 1.0 - left / max(without, 1e-300)
+        found.append(
+            Shift(
+                name, *(float(x) for x in (fitted[k] / size[k], noise * spread[k] / size[k], share))
+            )
         )
-    )
+    return tuple(found)
+
+
+def _explained(columns: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, float]:
+    """Least squares, and the squares that are left."""
+    fitted = np.linalg.lstsq(columns, r, rcond=1e-10)[0]
+    left = r - columns @ fitted
+    return fitted, float(left @ left)
 
 
 def measured_rate(evaluation: Evaluation) -> np.ndarray:

@@ -42,6 +42,9 @@ def cut(
 
 
 def _has_start(log: Log, span: Span, plan: Plan) -> bool:
+    """Whether a window knows where to start: measured, or free and interpolated."""
+    if plan.start_rows and log.measured[0]:
+        return True
     return bool(np.all(np.isfinite(log.q[span.first])) and np.all(np.isfinite(log.v[span.first])))
 
 
@@ -85,13 +88,13 @@ def _window(
     weight[span.steps + 1 :] = 0.0
     _only_what_tells(weight, plan, span)
     window: Window = {
-        "q": log.q[a], "v": log.v[a], "time": np.float64(log.time + a * log.dt), "dt": np.float64(log.dt),
+        "q": log.start_q[a], "v": log.start_v[a], "time": np.float64(log.time + a * log.dt), "dt": np.float64(log.dt),
         "steps": np.int64(span.steps), "control": jax.tree.map(padded, log.control),
         "target": np.nan_to_num(padded(targets)), "weight": weight, "memory": _memory(model, log, a),
     }  # fmt: skip
     if plan.margin:
         near = np.clip(np.arange(a - plan.margin, a + plan.margin + 1), 0, len(log) - 1)
-        window |= {"around_q": log.q[near], "around_v": log.v[near]}
+        window |= {"around_q": log.start_q[near], "around_v": log.start_v[near]}
     return window
 
 

@@ -6,11 +6,12 @@ import dataclasses
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isthmus.errors import BadOption, BadStart, FitWarning
+from isthmus.identify.alignment import shifts
 from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.problem import Problem
 from isthmus.identify.progress import progress
@@ -18,6 +19,12 @@ from isthmus.identify.quality import Errors, errors_of, heldout_errors
 from isthmus.identify.search import AbstractSearch, Outcome
 from isthmus.identify.sensitivity import Sensitivity, sensitivity
 from isthmus.model.model import Model
+
+if TYPE_CHECKING:
+    from isthmus.identify.missing import Missing
+
+LOST = 1e12
+"""A difference of so many standard deviations belongs to a simulation that has broken down."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +70,18 @@ class Fit:
     """What decided the result."""
     x: np.ndarray
     """The point that the search found, in its own coordinates."""
+    problem: Problem | None = None
+    """What was fitted; None after loading."""
+
+    def missing(self) -> tuple[Missing, ...]:
+        """Torques that the fitted model still lacks, and which signals they follow; print each."""
+        from isthmus.identify.missing import missing
+
+        if self.problem is None:
+            raise BadOption(
+                "a fit that was loaded has no motions; fit again to see what is missing."
+            )
+        return missing(self.problem, self.model)
 
     def __getitem__(self, name: str) -> Estimate:
         """One estimate by name."""
@@ -135,7 +154,7 @@ def starting_points(problem: Problem, start: Any) -> np.ndarray:
 def diverging(problem: Problem, x: np.ndarray) -> str:
     """Where the simulation of a start breaks down, in words."""
     r, _ = problem.evaluation.residuals(x[None])
-    bad = ~np.isfinite(r[0]).all(axis=2)
+    bad = ~(np.abs(r[0]) < LOST).all(axis=2)
     where = ""
     if bad.any():
         window = int(np.argmax(bad.any(axis=1)))
@@ -163,8 +182,8 @@ def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         heldout=heldout_errors(problem, starts[0, :p], x[:p]),
         status=outcome.status[outcome.best].value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
-        warnings=doubts(known, estimates, outcome), undetermined=known.undetermined,
-        settings=settings_of(problem), x=x,
+        warnings=(*doubts(known, estimates, outcome), *late(problem, x)), undetermined=known.undetermined,
+        settings=settings_of(problem), x=x, problem=problem,
     )  # fmt: skip
 
 
@@ -187,6 +206,16 @@ def doubts(
     if status.name not in ("CONVERGED", "INTERRUPTED"):
         said.append(f"the search did not converge: {status.value}.")
     return tuple(said)
+
+
+def late(problem: Problem, x: np.ndarray) -> list[str]:
+    """Whether log and fitted simulation are out of step in time."""
+    from isthmus.identify.preflight import MANY, differences
+
+    if problem.parameters.size > MANY:
+        return []
+    found = shifts(problem, x, differences(problem.evaluation, x))
+    return [shift.worry for shift in found if shift.worry]
 
 
 def settings_of(problem: Problem) -> dict[str, Any]:

@@ -33,6 +33,9 @@ class Log:
     """(rows, nq)"""
     v: np.ndarray
     """(rows, dof); by differences where it was not measured."""
+    start_q: np.ndarray
+    start_v: np.ndarray
+    """The same, with what is missing interpolated: where a start that is free begins."""
     measured: tuple[bool, bool]
     """Whether positions and velocities were measured."""
     control: Control
@@ -64,6 +67,7 @@ def read(model: Model, motion: Motion, name: str) -> Log:
     t = np.asarray(motion.t, dtype=np.float64)
     if len(t) < 2:
         raise BadLog(f"{name} has {len(t)} rows; a motion needs at least two.")
+    _refuse_other_joints(model, motion, name)
     q, measured_q = _positions(model, motion, name, len(t))
     dt = _spacing(t, name)
     v, measured_v = _velocities(model, motion, name, q, dt)
@@ -73,7 +77,33 @@ def read(model: Model, motion: Motion, name: str) -> Log:
             f"{name}: signal {wrong[0]!r} has {len(signals[wrong[0]])} rows, time has {len(t)}."
         )
     control = _control(model, signals, q, v, dt, name)
-    return Log(name, float(t[0]), dt, q, v, (measured_q, measured_v), control, signals)
+    start = (filled(model, q), filled(model, v))
+    return Log(name, float(t[0]), dt, q, v, *start, (measured_q, measured_v), control, signals)
+
+
+def filled(model: Model, x: np.ndarray) -> np.ndarray:
+    """Rows with nan replaced, column by column, by what lies between their neighbours."""
+    if np.all(np.isfinite(x)):
+        return x
+    rows, made = np.arange(len(x)), x.copy()
+    for column in made.T:
+        known = np.isfinite(column)
+        column[~known] = np.interp(rows[~known], rows[known], column[known]) if known.any() else 0.0
+    if made.shape[1] != model.nq or model.nq == model.dof:
+        return made
+    with jax.enable_x64(True):
+        return np.array(jax.vmap(lambda q: coordinates.normalise(model, q))(jnp.asarray(made)))
+
+
+def _refuse_other_joints(model: Model, motion: Motion, name: str) -> None:
+    """Refuses a motion that says it belongs to other joints."""
+    said = [joint for joint, *_ in getattr(motion, "joints", ())]
+    have = [joint for joint, rows in model.rows("coordinate").items() if rows]
+    if said and said != have:
+        raise BadLog(
+            f"{name} is of the joints {', '.join(said)}, but {model.name!r} has {', '.join(have)}: the log does not "
+            "match the robot."
+        )
 
 
 def target(model: Model, log: Log, channel: Channel) -> np.ndarray:
@@ -124,7 +154,7 @@ def _velocities(
                 "the log does not match the robot."
             )
         return v, True
-    return differentiated(model, q, dt), False
+    return differentiated(model, filled(model, q), dt), False
 
 
 def differentiated(model: Model, q: np.ndarray, dt: float) -> np.ndarray:
@@ -180,5 +210,5 @@ def _control(
 
 
 def names_of(runs: Sequence[Motion], what: str) -> list[str]:
-    """`run 1`, `run 2` …, for messages."""
-    return [f"{what} {k + 1}" for k in range(len(runs))]
+    """What each run is called in messages: its file, or `run 1`, `run 2` …"""
+    return [str(getattr(m, "name", "")) or f"{what} {k + 1}" for k, m in enumerate(runs)]

@@ -19,6 +19,7 @@ from isthmus.errors import BadFree, did_you_mean
 from isthmus.identify import groups as kinds
 from isthmus.identify.free import Free
 from isthmus.identify.groups import Group, Setting
+from isthmus.model import address
 from isthmus.model.model import Model, leaf_fields
 from isthmus.types import AnyArray
 
@@ -185,8 +186,9 @@ def _groups(model: Model, free: Free, channels: Callable) -> list[Group]:
     if found := kinds.offset(channels(model), free):
         return found
     known = [spec.name for _, spec in leaf_fields()] + ["link/inertial", "start/velocity", "dt"]
+    near = did_you_mean(address.parse(free.name)[0], known)
     raise BadFree(
-        f"nothing of {model.name!r} is called {free.name!r}, so it cannot be free.{did_you_mean(free.name, known)} "
+        f"nothing of {model.name!r} is called {free.name!r}, so it cannot be free.{near} "
         "A name of your own needs Problem(make=)."
     )
 

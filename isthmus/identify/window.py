@@ -88,8 +88,11 @@ def measured_start(plan: Plan, setting: Setting, window: Window) -> tuple[AnyArr
     """`q` and `v` of the log where the window begins, offsets and delays of their sensors taken off."""
     model, found = setting.model, []
     for name, measured in (("joint/position", window["q"]), ("joint/velocity", window["v"])):
-        if name in setting.delays:
-            place = plan.margin + setting.delays[name] / setting.dt
+        delay = setting.delays.get(
+            name, setting.delays.get("joint/position")
+        )  # one encoder gives both
+        if delay is not None:
+            place = plan.margin + delay / setting.dt
             rows = window["around_q" if name == "joint/position" else "around_v"]
             measured = at_place(rows, place)
         found.append(measured)

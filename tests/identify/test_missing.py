@@ -1,0 +1,22 @@
+"""What a fitted model lacks shows in the signal that the missing torque follows."""
+
+from __future__ import annotations
+
+import pytest
+
+import isthmus as ist
+from tests.identify.motions import SINGLE, recorded
+
+
+def test_dry_friction_that_nobody_modelled_shows_in_the_sign_of_the_velocity(tmp_path):
+    truth = SINGLE.set("joint/friction", 0.4).set("joint/friction_speed", 0.02)
+    problem = ist.Problem(
+        SINGLE, recorded(truth, 201), free=[ist.Free("joint/*/damping")], loss=ist.Windows(10)
+    )
+    fit = ist.fit(problem)
+    first = fit.missing()[0]
+    assert first.follows == "the sign of the velocity of joint_1"
+    assert first.correlation < -0.6
+    assert "joint_1 lacks a torque of" in str(first)
+    with pytest.raises(ist.errors.BadOption, match="fit again"):
+        ist.Fit.load(fit.save(tmp_path)).missing()
