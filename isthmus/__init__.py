@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from isthmus.simulate.observe import observe as observe
     from isthmus.simulate.rollout import rollout as rollout
     from isthmus.simulate.rollout import step as step
+    from isthmus.study.run import run_study as run_study
+    from isthmus.study.study import Study as Study
     from isthmus.verify.gradients import check_gradients as check_gradients
 
 __version__ = "0.1.0"
@@ -84,6 +86,7 @@ _HOMES = {
     "Problem": "isthmus.identify.problem",
     "Spline": "isthmus.augment.networks",
     "State": "isthmus.model.state",
+    "Study": "isthmus.study.study",
     "WholeRun": "isthmus.losses.windows",
     "Windows": "isthmus.losses.windows",
     "Wire": "isthmus.blueprint.wire",
@@ -100,6 +103,7 @@ _HOMES = {
     "read_motion": "isthmus.data.read",
     "rollout": "isthmus.simulate.rollout",
     "rollout_many": "isthmus.simulate.many",
+    "run_study": "isthmus.study.run",
     "save": "isthmus.export.bundle",
     "step": "isthmus.simulate.rollout",
     "stretch": "isthmus.model.stretch",

@@ -117,6 +117,12 @@ class BadStart(IsthmusError, ValueError):
     code = "IST603"
 
 
+class BadStudy(BadDescription):
+    """A study file with faults; all of them are listed at once."""
+
+    code = "IST604"
+
+
 class MissingExtra(IsthmusError, ImportError):
     """An optional library that is not installed; says which extra brings it."""
 

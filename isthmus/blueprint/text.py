@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import numbers
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,7 +24,7 @@ from isthmus.errors import BadBlueprint, BadFile, BadWiring, did_you_mean
 def to_toml(wires: Iterable[Wire], networks: Networks) -> str:
     """The wires as TOML text."""
     tables = [as_table(wire, networks) for wire in wires]
-    lines = [[f"{key} = {_value(value)}" for key, value in table.items()] for table in tables]
+    lines = [[f"{key} = {toml_value(value)}" for key, value in table.items()] for table in tables]
     return (
         "\n\n".join("\n".join(["[[wire]]", *line]) for line in lines) + "\n"
         if lines
@@ -62,12 +63,13 @@ def decoded(data: bytes, source: str) -> str:
         raise BadFile(f"{source!r} is no blueprint: it is not text.") from None
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """A value as TOML writes it; floats with as many digits as tell them apart."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {_value(x)}' for key, x in value.items())} }}"
+        pairs = (f"{_key(key)} = {toml_value(x)}" for key, x in value.items())
+        return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(toml_value, value))}]"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, numbers.Integral):
@@ -78,3 +80,8 @@ def _value(value: Any) -> str:
     if any(0xD800 <= ord(letter) <= 0xDFFF for letter in text):
         raise BadWiring(f"{text!r} cannot be written: half of a surrogate pair is no letter.")
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(key: str) -> str:
+    """A key as TOML writes it: bare where it may be."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_value(key)

@@ -18,6 +18,7 @@ from isthmus import __version__
 from isthmus.cli.bench import Bench
 from isthmus.cli.check import Check
 from isthmus.cli.export import Export
+from isthmus.cli.fit import Fit
 from isthmus.cli.info import Info
 from isthmus.cli.output import Refused
 from isthmus.cli.reproduce import Reproduce
@@ -25,8 +26,8 @@ from isthmus.cli.simulate import Simulate
 from isthmus.errors import did_you_mean
 
 COMMANDS: dict[str, Any] = {
-    "info": Info, "simulate": Simulate, "check": Check, "export": Export, "bench": Bench,
-    "reproduce": Reproduce,
+    "info": Info, "simulate": Simulate, "check": Check, "fit": Fit, "export": Export,
+    "reproduce": Reproduce, "bench": Bench,
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 
@@ -71,7 +72,7 @@ def _check_names(argv: list[str]) -> None:
     if command not in COMMANDS:
         raise Refused(f"there is no command {command!r}.{did_you_mean(command, COMMANDS)}")
     fields = [field.name for field in dataclasses.fields(COMMANDS[command])]
-    known = [f"--{name}" for name in fields if name not in ("file", "study")]
+    known = [f"--{name}" for name in fields if name not in ("file", "files", "study")]
     for option in (part.partition("=")[0] for part in rest if part.startswith("--")):
         if option not in (*known, "--help", "--help-verbose"):
             near = did_you_mean(option, known) or f" 'isthmus {command} --help' lists them."

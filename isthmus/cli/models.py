@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import isthmus as ist
-from isthmus.errors import BadFile, BadOption, UnknownName, did_you_mean
+from isthmus.errors import BadFile, BadOption
 
 LIBRARY = "library:"
 LARGEST = 256 * 2**20
@@ -25,18 +25,13 @@ def load_model(
             raise BadOption(
                 "--base, --repair and --ground are for files; models of the library stay as they are."
             )
-        return _from_library(file.removeprefix(LIBRARY))
+        from isthmus.library.shipped import shipped
+
+        return shipped(file.removeprefix(LIBRARY))
     if not file.strip():
         raise BadOption("FILE is empty; it is a URDF or MJCF file, a saved model, or library:NAME.")
     _refuse_what_is_no_description(file)
     return ist.load(file, base, repair=repair, ground=ground)
-
-
-def _from_library(name: str) -> ist.Model:
-    known = [entry for entry in ist.library.__all__ if entry not in ("find", "names")]
-    if name not in known:
-        raise UnknownName(f"the library has no model {name!r}.{did_you_mean(name, known)}")
-    return getattr(ist.library, name)()
 
 
 def _refuse_what_is_no_description(file: str) -> None:

@@ -16,7 +16,7 @@ from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.problem import Problem
 from isthmus.identify.progress import progress
 from isthmus.identify.quality import Errors, errors_of, heldout_errors
-from isthmus.identify.search import AbstractSearch, Outcome
+from isthmus.identify.search import AbstractSearch, Listener, Outcome
 from isthmus.identify.sensitivity import Sensitivity, sensitivity
 from isthmus.model.model import Model
 
@@ -113,20 +113,22 @@ def fit(
     start: Mapping[str, Any] | np.ndarray | None = None,
     check: bool = False,
     show: bool | None = None,
+    listen: Listener | None = None,
 ) -> Fit:
     """The free numbers of `problem` that make the simulation move as recorded.
 
     `search`: Levenberg-Marquardt unless given. `start`: numbers by name instead of the problem's own, or an array
     with one start in each row, (starts, numbers), of which the best is kept. `check`: look at the problem first and
-    print what `problem.check()` found. `show`: progress on the terminal (None: where somebody watches).
+    print what `problem.check()` found. `show`: progress on the terminal (None: where somebody watches); `listen`: a
+    function that is told of every step instead.
     """
     search = LevenbergMarquardt() if search is None else search
     evaluation = problem.evaluation
     if check:
         print(problem.check())
-    with progress(problem.parameters, show) as listen:
+    with progress(problem.parameters, False if listen else show) as bar:
         starts = starting_points(problem, start)
-        outcome = search.search(evaluation, starts, listen)
+        outcome = search.search(evaluation, starts, listen or bar)
     if not np.isfinite(outcome.cost[outcome.best]):
         raise BadStart(diverging(problem, starts[0]))
     found = concluded(problem, outcome, starts)

@@ -1,0 +1,1 @@
+"""Studies: a fit as a text file, from robot and logs to results in a folder."""

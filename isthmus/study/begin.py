@@ -1,0 +1,222 @@
+"""A robot and its logs -> a commented study file to start from: what was found, what is suggested, what is doubted."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from isthmus.errors import BadStudy, DataWarning
+from isthmus.library.shipped import PREFIX
+from isthmus.model.model import Model
+from isthmus.simulate.motion import Motion
+from isthmus.study.build import Trials, files_in, read, robot_of
+from isthmus.study.study import Study
+
+MASS_SPAN = 5.0
+"""Masses are searched from a fifth to five times what the robot's file says."""
+WINDOW = 0.5
+"""Length of the windows that are suggested [s]."""
+GLOBAL_DOFS = 8
+"""Up to so many degrees of freedom, a search from many starts is suggested."""
+
+
+def begin_study(
+    robot: str, logs: Sequence[str], target: str | os.PathLike[str] = "study.toml"
+) -> str:
+    """The text of a study of this robot and these logs, with paths as seen from `target`."""
+    study = Study(robot=robot, logs=tuple(logs), free=())
+    tried = Trials()
+    model = tried("robot", lambda: robot_of(study))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # written into the file instead
+        motions = [m for path in logs for m in read(tried, "logs", study, path, model)]
+    if not logs:
+        tried.faults.append("logs are missing; say which: isthmus fit --init arm.urdf logs/")
+    if tried.faults or model is None:
+        raise BadStudy(tried.faults, "this study cannot be begun")
+    place = Path(target).resolve().parent
+    parts = [
+        _head(robot, model, place), _logs(logs, motions, place), _reading(), *_free(model, motions),
+        _wires(), _loss(model, motions), _search(model), _output(),
+    ]  # fmt: skip
+    return "\n".join(f"{part}\n" for part in parts)
+
+
+def _quoted(text: object) -> str:
+    return json.dumps(str(text), ensure_ascii=False)
+
+
+def _seen(path: str, place: Path) -> str:
+    """A path as seen from the folder of the study."""
+    if path.startswith(PREFIX):
+        return path
+    return Path(os.path.relpath(Path(path).resolve(), place)).as_posix()
+
+
+def _head(robot: str, model: Model, place: Path) -> str:
+    joints = [f"{n} ({k})" for n, k in zip(model.joint_names, model.joint_kinds, strict=True)]
+    mass = float(np.sum(model.link_mass))
+    lines = [
+        "# A study of isthmus. Run it with: isthmus fit study.toml",
+        "# Paths start at the folder of this file. docs/study.md explains every key.",
+        "",
+        f"# {model.name}: {len(model.link_names)} links, {model.dof} degrees of freedom, {mass:.4g} kg",
+        f"# joints: {', '.join(joints)}",
+        f"robot = {_quoted(_seen(robot, place))}",
+    ]
+    return "\n".join(lines)
+
+
+def _logs(logs: Sequence[str], motions: Sequence[Motion], place: Path) -> str:
+    total = sum(float(m.t[-1] - m.t[0]) for m in motions)
+    lines = [f"# {len(motions)} logs, {total:.4g} s in all"]
+    for motion in motions:
+        lines += [f"#   {line}" for line in _described(motion)]
+    names = ", ".join(_quoted(_pattern(path, place)) for path in logs)
+    lines.append(f"logs = [{names}]")
+    if len(motions) > 2:
+        lines.append(
+            "heldout = 1  # the last log is predicted, not fitted; or files, or 0.2: the last fifth of each"
+        )
+    else:
+        lines.append(
+            "heldout = 0.2  # the last fifth of each log is predicted, not fitted; or files, or how many logs"
+        )
+    return "\n".join(lines)
+
+
+def _pattern(path: str, place: Path) -> str:
+    """A folder of logs stays a folder."""
+    seen = _seen(path, place)
+    return f"{seen}/" if isinstance(files_in(Path(path)), list) else seen
+
+
+def _described(motion: Motion) -> Iterator[str]:
+    steps = np.diff(np.asarray(motion.t))
+    rate = 1.0 / float(np.median(steps)) if len(steps) else 0.0
+    found = [
+        "positions" if motion.q is not None else "no positions",
+        "velocities" if motion.v is not None else "no velocities",
+        *(name for name in (motion.signals or {})),
+    ]
+    yield f"{Path(motion.name).name}: {len(motion.t)} rows, {rate:.4g} a second; {', '.join(found)}"
+    for note in motion.notes:
+        yield f"  note: {' '.join(note.split())}"
+    if "joint/control" not in (motion.signals or {}):
+        yield "  no commands (tau_…): its joints are taken as undriven, and of masses only ratios can be told"
+
+
+def _reading() -> str:
+    return """# How the files are read: names of columns, units, doubts (docs/data.md)
+[read]
+# columns = { "enc A" = "joint/position[elbow]", "junk" = "" }
+# units = { "joint/position" = "deg" }
+# outliers = "nan\""""
+
+
+def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
+    """What exists and may be looked for; the rest as comments."""
+    yield "# What may change, by name or pattern; low and high bound it, prior = [mean, deviation] ties it."
+    moving = _moving(model)
+    heavy = [k for k in moving if model.link_mass[k] > 0]
+    names = ["link/*/mass"]
+    if len(heavy) < len(model.link_names):
+        names = [f"link/{model.link_names[k]}/mass" for k in heavy]
+    masses = [float(model.link_mass[k]) for k in heavy]
+    for k, name in enumerate(names):
+        own = masses if len(names) == 1 else masses[k : k + 1]
+        if own:
+            low, high = min(own) / MASS_SPAN, max(own) * MASS_SPAN
+            yield _entry(name, low, high, f"in the file: {', '.join(f'{m:.4g}' for m in own)} kg")
+    if model.dof:
+        damping = ", ".join(f"{x:.4g}" for x in np.ravel(model.get("joint/damping")))
+        yield _entry("joint/*/damping", 0.0, None, f"in the file: {damping} N·m·s/rad (N·s/m)")
+        yield _entry("joint/*/friction", 0.0, None, "dry friction", used=False)
+    yield _entry(
+        "link/*/inertial", None, None, "mass, centre of mass and inertia of every body", used=False
+    )
+    for k in moving[:1]:
+        yield _entry(
+            f"stretch/{model.link_names[k]}", 0.5, 2.0, "a length, as a factor", used=False
+        )
+    yield _entry("delay/joint/position", -0.02, 0.02, "of the sensors [s]", used=False)
+    if any(m.v is None for m in motions):
+        yield _entry("start/velocity", None, None, "velocities were not measured", used=False)
+
+
+def _moving(model: Model) -> list[int]:
+    """Links that are not welded to the world."""
+    moves: list[bool] = []
+    for i, parent in enumerate(model.parents):
+        moves.append(model.joint_kinds[i] != "fixed" or (parent >= 0 and moves[parent]))
+    return [i for i, does in enumerate(moves) if does]
+
+
+def _entry(name: str, low: float | None, high: float | None, words: str, used: bool = True) -> str:
+    mark = "" if used else "# "
+    lines = ["[[free]]", f"name = {_quoted(name)}  # {words}"]
+    lines += [f"low = {low:.4g}"] if low is not None else []
+    lines += [f"high = {high:.4g}"] if high is not None else []
+    return "\n".join(f"{mark}{line}" for line in lines)
+
+
+def _wires() -> str:
+    return """# A network for what the physics misses (docs/networks.md); its weights are free too:
+# [[wire]]
+# target = "joint/passive_torque"
+# reads = ["joint/velocity"]
+# net = { kind = "MLP", width = 8, depth = 1 }
+# [[free]]
+# name = "network/*\""""
+
+
+def _loss(model: Model, motions: Sequence[Motion]) -> str:
+    dt = float(np.median(np.concatenate([np.diff(np.asarray(m.t)) for m in motions])))
+    steps = max(5, round(WINDOW / dt))
+    shooting = any(m.v is None for m in motions)
+    kind = "multiple_shooting" if shooting else "windows"
+    why = (
+        "velocities were not measured: starts are free"
+        if shooting
+        else "each window starts as measured"
+    )
+    lines = [
+        "# What is compared, over which stretches (docs/identify.md)",
+        "[loss]",
+        f'kind = "{kind}"  # {why}; or windows, multiple_shooting, one_step, whole_run',
+        f"steps = {steps}  # {steps * dt:.3g} s",
+        'signals = ["joint/position"]',
+    ]
+    if (noise := scatter(motions)) > 0.0:
+        lines.append(f"noise = {noise:.2g}  # estimated from the scatter of neighbouring rows")
+    lines.append("# huber = 3.0  # beyond so many deviations, differences count less")
+    return "\n".join(lines)
+
+
+def scatter(motions: Sequence[Motion]) -> float:
+    """Standard deviation of the noise of positions, from third differences of neighbouring rows."""
+    parts = [
+        np.ravel(np.diff(np.asarray(m.q), n=3, axis=0))
+        for m in motions
+        if m.q is not None and len(m.t) > 3
+    ]
+    found = np.concatenate(parts) if parts else np.zeros(0)
+    found = found[np.isfinite(found)]
+    return float(1.4826 * np.median(np.abs(found)) / np.sqrt(20.0)) if found.size else 0.0
+
+
+def _search(model: Model) -> str:
+    return """[search]
+kind = "levenberg_marquardt"  # or lbfgs, adam, lengthening_horizon (docs/identify.md)
+# steps = 100"""
+
+
+def _output() -> str:
+    return """[output]
+folder = "fit"
+formats = ["urdf"]  # or mjcf, and model: all of it, networks too"""

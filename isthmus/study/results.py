@@ -1,0 +1,102 @@
+"""What a study leaves in its folder: the fit, the study itself, the table as text, the robot in other formats."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from isthmus.errors import BadFile, BadOption, IsthmusError
+from isthmus.export.bundle import save
+from isthmus.export.mjcf import export_mjcf
+from isthmus.export.urdf import export_urdf
+from isthmus.identify.fit import Fit
+from isthmus.identify.problem import Problem
+from isthmus.model.model import Model
+from isthmus.simulate.motion_files import whole_file
+from isthmus.study.study import Study
+from isthmus.study.tables import words_of
+
+RECORDS = "records.jsonl"
+"""Where searches of many rounds keep what they found, so that a stopped one goes on."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """Files that are there now, and what could not be written."""
+
+    files: tuple[Path, ...]
+    failed: tuple[str, ...]
+
+
+Writer = Callable[[Fit, Problem, Path], Path]
+
+
+def as_urdf(fit: Fit, problem: Problem, folder: Path) -> Path:
+    """The identified mechanism as URDF."""
+    return _exported(export_urdf, fit.model, folder / f"{fit.model.name}.urdf")
+
+
+def as_mjcf(fit: Fit, problem: Problem, folder: Path) -> Path:
+    """The identified mechanism as MJCF."""
+    return _exported(export_mjcf, fit.model, folder / f"{fit.model.name}.xml")
+
+
+def as_model(fit: Fit, problem: Problem, folder: Path) -> Path:
+    """Everything, networks too, as `ist.load` reads it."""
+    return _exported(save, fit.model, folder / f"{fit.model.name}.safetensors")
+
+
+def _exported(export: Callable[..., Any], model: Model, path: Path) -> Path:
+    export(model, path)
+    return path
+
+
+WRITERS: dict[str, Writer] = {"urdf": as_urdf, "mjcf": as_mjcf, "model": as_model}
+
+
+def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
+    """Writes everything that the study asks for; one file that fails does not take the others with it."""
+    folder = study.folder
+    fit.save(folder)
+    files, failed = [folder / "fit.json", folder / "fit.npz"], []
+    for name, text in (("study.toml", _kept(study)), ("table.txt", f"{fit}\n")):
+        with whole_file(folder / name) as file:
+            file.write(text.encode())
+        files.append(folder / name)
+    formats = dict.fromkeys([*study.formats, *(["model"] if fit.model.networks else [])])
+    for kind in formats:
+        try:
+            files.append(WRITERS[kind](fit, problem, folder))
+        except IsthmusError as error:
+            failed.append(f"{kind}: {words_of(error)}")
+    return Written(tuple(files), tuple(failed))
+
+
+def _kept(study: Study) -> str:
+    """The study as it was run; its paths still start where they did."""
+    there = Path(os.path.relpath(study.here.resolve(), study.folder.resolve())).as_posix()
+    return f"# As it was run; its paths start at the folder {there!r} as seen from here.\n\n{study.text}"
+
+
+def make_folder(study: Study, *, resume: bool, replace: bool) -> Path:
+    """The folder for results; one that holds a fit already is refused unless somebody says what to do with it."""
+    folder = study.folder
+    old = [name for name in ("fit.json", RECORDS) if (folder / name).exists()]
+    if resume and not old:
+        raise BadOption(f"there is nothing to resume in {str(folder)!r}; leave --resume out.")
+    if old and not (resume or replace):
+        raise BadFile(
+            f"{str(folder)!r} holds an earlier fit: --resume goes on from it, --force replaces it, --out FOLDER "
+            "puts the new one elsewhere."
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if replace and not resume:
+            for name in old:
+                (folder / name).unlink()
+    except OSError as failed:
+        raise BadFile(f"the folder {str(folder)!r} cannot be made: {failed.strerror}.") from None
+    return folder

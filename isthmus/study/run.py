@@ -1,0 +1,59 @@
+"""`run_study`: a study file -> a fit, and a folder with its results."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isthmus.errors import BadFile, IsthmusWarning
+from isthmus.identify.fit import Fit, fit
+from isthmus.identify.problem import Problem
+from isthmus.identify.search import Listener
+from isthmus.study.results import RECORDS, make_folder, write_results
+from isthmus.study.searches import keeps_records, kept_in
+from isthmus.study.study import Study
+
+
+def run_study(
+    study: Study | str | os.PathLike[str], *, resume: bool = False, replace: bool = False
+) -> Fit:
+    """Fits what a study file asks for and writes its results.
+
+    `resume`: go on from what the folder of the results holds. `replace`: begin anew where it holds something.
+    """
+    import warnings
+
+    given = study if isinstance(study, Study) else Study.read(study)
+    problem = given.problem()
+    make_folder(given, resume=resume, replace=replace)
+    found = search(given, problem, resume=resume)
+    for text in write_results(given, problem, found).failed:
+        warnings.warn(f"not written: {text}", IsthmusWarning, stacklevel=2)
+    return found
+
+
+def search(
+    study: Study, problem: Problem, *, resume: bool = False, listen: Listener | None = None
+) -> Fit:
+    """The search of a study, from its start or from where an earlier one ended."""
+    records = study.folder / RECORDS
+    own = kept_in(study.search, records, resume and records.exists())
+    start = None
+    if resume and not (keeps_records(own) and records.exists()):
+        start = earlier(problem, study.folder)
+    return fit(problem, own, start=start, listen=listen)
+
+
+def earlier(problem: Problem, folder: Path) -> Any:
+    """The usual start and, in a second row, where an earlier fit ended."""
+    parameters = problem.parameters
+    found = Fit.load(folder, like=problem.template)
+    if tuple(found.estimates) != parameters.names:
+        raise BadFile(
+            f"the fit in {str(folder)!r} has other free numbers: it cannot be resumed, only replaced."
+        )
+    rows = np.stack([problem.evaluation.start[: parameters.size], found.x[: parameters.size]])
+    return np.clip(rows, parameters.low, parameters.high) * parameters.scale

@@ -1,0 +1,222 @@
+"""`Study`: a fit as a text file (TOML). All faults of a file come at once, with the nearest names."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isthmus.blueprint.tables import from_table
+from isthmus.blueprint.text import toml_value
+from isthmus.blueprint.wire import Wire
+from isthmus.data.options import Options
+from isthmus.describe.files import read_bytes
+from isthmus.errors import BadStudy
+from isthmus.identify.free import Free
+from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
+from isthmus.identify.search import AbstractSearch
+from isthmus.losses.windows import Loss, Windows
+from isthmus.study import tables as t
+from isthmus.study.searches import loss_in, search_in
+
+if TYPE_CHECKING:
+    from isthmus.identify.problem import Problem
+
+FORMATS = ("urdf", "mjcf", "model")
+"""What can be written beside the result."""
+INTEGRATORS = ("semi_implicit", "explicit_euler", "rk4")
+
+TOP = {
+    "robot": t.TEXT, "base": t.one_of("fixed", "free"), "repair": t.one_of("none", "nearest"), "ground": t.NUMBER,
+    "logs": t.TEXTS, "heldout": t.ANYTHING, "seed": t.WHOLE, "read": t.TABLE, "free": t.TABLES, "wire": t.TABLES,
+    "loss": t.TABLE, "time": t.TABLE, "search": t.TABLE, "output": t.TABLE,
+}  # fmt: skip
+READ = {f.name: t.ANYTHING for f in dataclasses.fields(Options)} | {"dataset": t.TEXT}
+FREE = {
+    "name": t.TEXT, "low": t.NUMBERS, "high": t.NUMBERS, "prior": t.NUMBERS, "start": t.NUMBERS, "shared": t.FLAG,
+}  # fmt: skip
+COMPARED = {
+    "signals": t.TEXTS, "huber": t.NUMBER, "wrap": t.FLAG, "weight_penalty": t.NUMBER,
+    "noise": t.Kind("a number, or a table of numbers by signal", lambda x: t.NUMBER.fits(x) or _by_signal(x)),
+}  # fmt: skip
+"""What [loss] says besides the kind of stretches."""
+TIME = {
+    "dt": t.NUMBER,
+    "substeps": t.WHOLE,
+    "integrator": t.one_of(*INTEGRATORS),
+    "explicit": t.FLAG,
+}
+OUTPUT = {"folder": t.TEXT, "formats": t.TEXTS}
+
+
+def as_toml(data: Mapping[str, Any]) -> str:
+    """Plain data of a study as text."""
+    lines = (f"{key} = {toml_value(value)}" for key, value in data.items())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _by_signal(x: Any) -> bool:
+    return isinstance(x, dict) and all(map(t.NUMBERS.fits, x.values()))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Study:
+    """What a study file says, or a table of the same keys. `problem()` makes it a `Problem`."""
+
+    robot: str
+    logs: tuple[str, ...]
+    free: tuple[Free, ...]
+    base: str = "fixed"
+    repair: str = "none"
+    ground: float | None = None
+    heldout: int | float | tuple[str, ...] | None = None
+    """Files, how many of the logs (the last ones), or which share of every log (its end)."""
+    seed: int = 0
+    """Of the first weights of networks."""
+    reading: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """Options of `read_motion`."""
+    wires: tuple[Wire, ...] = ()
+    loss: Loss = dataclasses.field(default_factory=Windows)
+    compared: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """`signals`, `noise`, `huber` … of `Problem`."""
+    time: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """`dt`, `substeps` … of `Problem`."""
+    search: AbstractSearch = dataclasses.field(default_factory=LevenbergMarquardt)
+    output: str = "fit"
+    """Folder of the results."""
+    formats: tuple[str, ...] = FORMATS[:1]
+    here: Path = dataclasses.field(default_factory=Path)
+    """Where relative paths start: the folder of the file."""
+    source: str = "study"
+    text: str = ""
+    """As it was written."""
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> Study:
+        """The study in a file."""
+        try:
+            text = read_bytes(path).decode("utf-8-sig")
+            data = tomllib.loads(text)
+        except UnicodeDecodeError:
+            raise BadStudy("this is no study: it is not text.", str(path)) from None
+        except (tomllib.TOMLDecodeError, RecursionError) as broken:
+            raise BadStudy(f"this is no TOML, or half of it: {broken}.", str(path)) from None
+        return Study.from_table(data, here=Path(path).parent, source=str(path), text=text)
+
+    @staticmethod
+    def from_table(
+        data: Mapping[str, Any], *, here: Path = Path(), source: str = "study", text: str = ""
+    ) -> Study:
+        """The study that plain data describe."""
+        faults = list(t.faults_of(data, TOP, "a study"))
+        fine = {key: value for key, value in data.items() if key in TOP and TOP[key].fits(value)}
+        parts = _parts(fine, faults)
+        if faults:
+            raise BadStudy(faults, source)
+        return Study(**parts, here=here, source=source, text=text or as_toml(data))
+
+    @property
+    def folder(self) -> Path:
+        """Where results go."""
+        return self.here / self.output
+
+    def problem(self) -> Problem:
+        """Robot and logs, read; what is free in one and compared with the other."""
+        from isthmus.study.build import problem_of
+
+        return problem_of(self)
+
+
+def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
+    """The fields of a study; what is wrong with each is added to `faults`."""
+    for key, example in (("robot", '"arm.urdf"'), ("logs", '["logs/*.csv"]')):
+        if key not in data and not any(f": {key} must" in fault for fault in faults):
+            faults.append(f"a study needs {key} = {example}.")
+    loss = dict(data.get("loss", {}))
+    compared = {key: loss.pop(key) for key in COMPARED if key in loss}
+    faults += t.faults_of(compared, COMPARED, "[loss]")
+    for name, known in (("read", READ), ("time", TIME), ("output", OUTPUT)):
+        faults += t.faults_of(data.get(name, {}), known, f"[{name}]")
+    plain = ("base", "repair", "ground", "seed")
+    output, search = data.get("output", {}), data.get("search", "levenberg_marquardt")
+    return {
+        **{key: data[key] for key in plain if key in data},
+        "robot": data.get("robot", ""), "logs": _texts(data.get("logs", ())),
+        "free": _free(data.get("free", []), faults), "heldout": _heldout(data.get("heldout"), faults),
+        "reading": _reading(data.get("read", {})), "wires": _wires(data, faults),
+        "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": data.get("time", {}),
+        "search": search_in(search, "[search]", faults),
+        "output": output.get("folder", "fit"), "formats": _formats(output.get("formats", FORMATS[:1]), faults),
+    }  # fmt: skip
+
+
+def _texts(x: Any) -> tuple[str, ...]:
+    return (x,) if isinstance(x, str) else tuple(x)
+
+
+def _compared(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: _texts(value) if key == "signals" else value for key, value in table.items()}
+
+
+def _free(tables: list[dict[str, Any]], faults: list[str]) -> tuple[Free, ...]:
+    found = []
+    for n, table in enumerate(tables, 1):
+        who = f"free {n}"
+        wrong = list(t.faults_of(table, FREE, who))
+        if "name" not in table:
+            wrong.append(f'{who} has no name; say name = "link/*/mass".')
+        faults += wrong
+        found.append(None if wrong else t.made(Free, table, who, faults))
+    if not tables:
+        faults.append('nothing is free; say [[free]] and name = "link/*/mass".')
+    return tuple(free for free in found if free is not None)
+
+
+def _heldout(x: Any, faults: list[str]) -> Any:
+    if x is None or (t.WHOLE.fits(x) and x >= 0):
+        return x
+    if t.TEXTS.fits(x):
+        return _texts(x)
+    if t.NUMBER.fits(x) and 0 < x < 1:
+        return x
+    faults.append(
+        "a study: heldout must be files, how many of the logs (1), or the last share of each (0.2), "
+        f"not {x!r}."
+    )
+    return None
+
+
+def _reading(table: dict[str, Any]) -> dict[str, Any]:
+    """Options of `read_motion`; an empty text leaves a column out, pairs of units are lists."""
+    made = dict(table)
+    if isinstance(made.get("columns"), dict):
+        made["columns"] = {name: meant or None for name, meant in made["columns"].items()}
+    if isinstance(made.get("units"), dict):
+        pair = lambda x: tuple(x) if isinstance(x, list) else x
+        made["units"] = {name: pair(unit) for name, unit in made["units"].items()}
+    return made
+
+
+def _wires(data: dict[str, Any], faults: list[str]) -> tuple[Wire, ...]:
+    read = [from_table(table, {}, f"wire {n}") for n, table in enumerate(data.get("wire", []), 1)]
+    faults += [fault for _, wrong in read for fault in wrong]
+    named = [str(table.get("name", "")) for table in data.get("free", [])]
+    if read and not any(name.startswith("network") for name in named):
+        faults.append('the wires have weights, but none is free; say [[free]] name = "network/*".')
+    return tuple(wire for wire, _ in read if wire is not None)
+
+
+def _formats(given: Any, faults: list[str]) -> tuple[str, ...]:
+    if not t.TEXTS.fits(given):
+        return ()
+    formats = _texts(given)
+    known = t.one_of(*FORMATS)
+    faults += [
+        f"[output]: formats has {x!r}; it may be {known.words}."
+        for x in formats
+        if not known.fits(x)
+    ]
+    return formats

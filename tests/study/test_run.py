@@ -1,0 +1,64 @@
+"""Studies that are run: results in a folder, nothing overwritten by accident, a stopped one goes on."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.errors import BadFile, BadOption
+from isthmus.study.run import search
+from tests.study.logs import write_logs
+
+TEXT = """
+robot = "library:pendulum"
+logs = ["logs/*.csv"]
+heldout = 1
+[[free]]
+name = "link/*/mass"
+low = 0.2
+high = 4.0
+[loss]
+kind = "windows"
+steps = 20
+noise = 1e-3
+[output]
+formats = ["urdf", "mjcf", "model"]
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    write_logs(tmp_path / "logs", 3)
+    (tmp_path / "study.toml").write_text(TEXT, encoding="utf-8")
+    return ist.Study.read(tmp_path / "study.toml")
+
+
+def test_a_study_finds_the_masses_and_leaves_its_results_in_a_folder(study, tmp_path):
+    fit = ist.run_study(tmp_path / "study.toml")
+    assert abs(fit["link/rod_1/mass"].value - 1.2) < 0.05
+    names = {"fit.json", "fit.npz", "study.toml", "table.txt"}
+    names |= {"pendulum_2.urdf", "pendulum_2.xml", "pendulum_2.safetensors"}
+    assert {path.name for path in (tmp_path / "fit").iterdir()} == names
+    again = ist.load(tmp_path / "fit" / "pendulum_2.safetensors")
+    np.testing.assert_array_equal(again.link_mass, fit.model.link_mass)
+    with pytest.raises(BadFile, match="holds an earlier fit"):
+        ist.run_study(study)
+    ist.run_study(study, replace=True)
+
+
+def test_a_search_that_ran_out_of_steps_goes_on_where_it_ended(study):
+    short = dataclasses.replace(study, search=ist.LevenbergMarquardt(steps=1))
+    with pytest.warns(UserWarning, match="did not converge"):
+        first = ist.run_study(short)
+    after = search(study, study.problem(), resume=True)
+    assert after.status == "converged"
+    assert after.history[0] == pytest.approx(first.loss)
+    assert after["link/rod_1/mass"].start == 1.0
+
+
+def test_nothing_to_resume_is_refused(study):
+    with pytest.raises(BadOption, match="nothing to resume"):
+        ist.run_study(study, resume=True)

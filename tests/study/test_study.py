@@ -1,0 +1,194 @@
+"""Study files: what they say, and every fault of one at once."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+import isthmus as ist
+from isthmus.errors import BadStudy, MissingFile
+from tests.study.logs import write_logs
+
+WHOLE = """
+robot = "library:pendulum"
+logs = ["logs/*.csv"]
+heldout = 1
+seed = 3
+
+[read]
+outliers = "keep"
+
+[[free]]
+name = "link/*/mass"
+low = 0.2
+high = [3.0, 4.0]
+prior = [1.0, 0.5]
+
+[[free]]
+name = "network/*"
+
+[[wire]]
+target = "joint/passive_torque"
+reads = ["joint/velocity"]
+net = { kind = "MLP", width = 4, depth = 1 }
+
+[loss]
+kind = "multiple_shooting"
+steps = 30
+signals = ["joint/position", "joint/velocity"]
+noise = { "joint/position" = 0.001, "joint/velocity" = 0.01 }
+huber = 3.0
+
+[time]
+substeps = 2
+
+[search]
+kind = "lengthening_horizon"
+inner = { kind = "lbfgs", steps = 20 }
+shares = [0.5, 1.0]
+
+[output]
+folder = "results"
+formats = ["urdf", "model"]
+"""
+
+
+def test_a_study_says_what_its_file_says(tmp_path):
+    (tmp_path / "study.toml").write_text(WHOLE, encoding="utf-8")
+    study = ist.Study.read(tmp_path / "study.toml")
+    assert study.search == ist.LengtheningHorizon(ist.LBFGS(steps=20), (0.5, 1.0))
+    assert study.loss == ist.MultipleShooting(30)
+    assert [free.name for free in study.free] == ["link/*/mass", "network/*"]
+    assert study.free[0].prior == (1.0, 0.5)
+    assert study.folder == tmp_path / "results"
+    assert study.text == WHOLE
+
+
+def test_paths_start_at_the_folder_of_the_file(tmp_path):
+    write_logs(tmp_path / "deep" / "logs", 3)
+    (tmp_path / "deep" / "study.toml").write_text(WHOLE, encoding="utf-8")
+    problem = ist.Study.read(tmp_path / "deep" / "study.toml").problem()
+    assert (len(problem.logs), len(problem.heldout_logs)) == (2, 1)
+    assert problem.scheme.substeps == 2
+    assert len(problem.template.networks) == 1
+
+
+def test_every_fault_of_a_study_is_said_at_once_with_the_nearest_name():
+    data = tomllib.loads("""
+robt = "arm.urdf"
+logs = 3
+heldout = 1.5
+[[free]]
+nme = "link/*/mass"
+[[free]]
+name = "gravity"
+low = "a"
+[loss]
+kind = "windws"
+noise = "loud"
+[search]
+kind = "levenberg_marquard"
+[output]
+formats = ["pdf"]
+[time]
+integrator = "euler"
+[[wire]]
+target = "joint/torque"
+""")
+    with pytest.raises(BadStudy) as caught:
+        ist.Study.from_table(data)
+    said = "\n".join(caught.value.faults)
+    for words in [
+        "does not know 'robt'. Did you mean 'robot'?",
+        "logs must be text in quotes, or a list of texts, not 3",
+        "a study needs robot",
+        "free 1 does not know 'nme'. Did you mean 'name'?",
+        "free 1 has no name",
+        "free 2: low must be a number or a list of numbers, not 'a'",
+        "heldout must be",
+        "[loss]: there is no kind 'windws'. Did you mean 'windows'?",
+        "[loss]: noise must be",
+        "[search]: there is no kind 'levenberg_marquard'. Did you mean 'levenberg_marquardt'?",
+        "[output]: formats has 'pdf'",
+        "[time]: integrator must be one of",
+        "wire 1 has no net",
+        "the wires have weights, but none is free",
+    ]:
+        assert words in said, f"{words}\n---\n{said}"
+
+
+def test_what_robot_and_logs_do_not_have_is_said_at_once(tmp_path):
+    write_logs(tmp_path / "logs", 1)
+    free = [
+        {"name": "link/*/mas"},
+        {"name": "joint/elbow/damping"},
+        {"name": "link/rod_1/mass", "low": 2.0},
+    ]
+    data = {
+        "robot": "library:pendulum", "logs": ["logs/run_0.csv", "logs/run_7.csv"], "free": free,
+        "loss": {"signals": ["joint/positon"], "noise": {"joint/velocity": 1.0}},
+    }  # fmt: skip
+    with pytest.raises(BadStudy) as caught:
+        ist.Study.from_table(data, here=tmp_path).problem()
+    said = "\n".join(caught.value.faults)
+    for words in [
+        "run_7.csv",
+        "joint/positon",
+        "link/*/mas",
+        "elbow",
+        "outside its bounds",
+        "not compared",
+    ]:
+        assert words in said, f"{words}\n---\n{said}"
+
+
+def test_a_share_of_every_log_may_be_held_out(tmp_path):
+    write_logs(tmp_path / "logs", 2)
+    data = {
+        "robot": "library:pendulum",
+        "logs": "logs",
+        "heldout": 0.25,
+        "free": [{"name": "link/*/mass"}],
+    }
+    problem = ist.Study.from_table(data, here=tmp_path).problem()
+    assert [len(log) for log in problem.logs] == [46, 46]
+    assert [len(log) for log in problem.heldout_logs] == [15, 15]
+
+
+def test_a_log_that_is_held_out_by_name_is_not_fitted(tmp_path):
+    write_logs(tmp_path / "logs", 3)
+    data = {
+        "robot": "library:pendulum", "logs": ["logs/*.csv"], "heldout": ["logs/run_1.csv"],
+        "free": [{"name": "link/*/mass"}],
+    }  # fmt: skip
+    problem = ist.Study.from_table(data, here=tmp_path).problem()
+    assert (len(problem.logs), len(problem.heldout_logs)) == (2, 1)
+
+
+@pytest.mark.parametrize(("text", "words"), [("robot = ", "no TOML"), ("\x00\xff", "no TOML")])
+def test_what_is_no_toml_is_refused(text, words, tmp_path):
+    (tmp_path / "study.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(BadStudy, match=words):
+        ist.Study.read(tmp_path / "study.toml")
+
+
+def test_a_missing_study_is_named_with_its_neighbour(tmp_path):
+    (tmp_path / "study.toml").write_text("", encoding="utf-8")
+    with pytest.raises(MissingFile, match=r"study\.toml"):
+        ist.Study.read(tmp_path / "stdy.toml")
+
+
+def test_a_study_made_of_a_table_is_written_as_the_same_study():
+    data = tomllib.loads(WHOLE)
+    study = ist.Study.from_table(data)
+    again = tomllib.loads(study.text)
+    assert again == data
+
+
+def test_columns_may_be_left_out_and_units_be_pairs():
+    data = tomllib.loads(WHOLE) | {"read": {"columns": {"junk": ""}, "units": {"q": ["deg", "mm"]}}}
+    assert ist.Study.from_table(data).reading == {
+        "columns": {"junk": None},
+        "units": {"q": ("deg", "mm")},
+    }
