@@ -266,3 +266,9 @@ def test_compiling_says_nothing(capfd, monkeypatch):
     x, i = RNG.normal(size=(50, 60)), np.arange(3000) % 77
     native.compile(fn, x, i)(x, i)
     assert capfd.readouterr().err == ""
+
+
+def test_values_moved_to_fixed_places_cost_nothing():
+    x, at = RNG.normal(size=60), np.arange(1500) % 60
+    f = check(lambda x: jnp.zeros((80, 60)).at[np.arange(80), at[:80]].set(x[at][:80]), x)
+    assert f.stats.flops == f.stats.bytes == 0

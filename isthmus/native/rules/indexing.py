@@ -201,11 +201,19 @@ def gather(trace: Trace, eqn: Any, x: Array, indices: Array) -> list[Array]:
 
     depth = indices.shape[-1]
     kind = kind_of(eqn.outvars[0].aval.dtype) or "f"
-    many = isinstance(indices, Long) or math.prod(shape) > VALUES
-    if (many and math.prod(shape) > MANY) or (isinstance(x, Long) and not batch):
+    many = math.prod(shape) > (MANY if isinstance(indices, Long) else VALUES)
+    if (many and moves(trace, x, indices)) or (isinstance(x, Long) and not batch):
         return [Long(shape, kind, entry)]
     made = [entry(trace.memory.numbers(i)) for i in columns(shape)]
     return [np.array(made, dtype=np.int64).reshape(shape)]
+
+
+def moves(trace: Trace, *arrays: Array) -> bool:
+    """Not all of it are values at fixed places: the second of `arrays` are the places."""
+    if any(isinstance(x, Long) for x in arrays):
+        return True
+    places = arrays[1]
+    return any(trace.p.constant(int(i)) is None for i in np.ravel(cast(Any, places)))
 
 
 def fill_value(eqn: Any) -> Plain:
@@ -254,7 +262,8 @@ def scatter(trace: Trace, eqn: Any, x: Array, indices: Array, updates: Array) ->
             start[a] = cell[b]
         return start, valid
 
-    if math.prod(updates.shape[k] for k in batch) > ROWS:
+    many = math.prod(updates.shape[k] for k in batch) > ROWS
+    if many and moves(trace, x, indices, updates):
         place = (batch, [windows[axes.index(k)] if k in axes else None for k in range(len(sizes))])
         return [scatter_loop(trace, x, updates, place, begin, combine)]
     if isinstance(updates, Long) and batch:

@@ -18,7 +18,7 @@ from isthmus.native.trace import Trace, kind_of, rule
 
 ROW = 32
 """A row of so many entries, or as much work in several rows, is sorted without a loop."""
-VALUES = 1024
+VALUES = 4096
 """With more entries, running sums and searches are loops."""
 
 
