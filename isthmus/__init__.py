@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from isthmus.model.state import Control as Control
     from isthmus.model.state import State as State
     from isthmus.model.stretch import stretch as stretch
+    from isthmus.report.write import write_report as write_report
     from isthmus.simulate.many import rollout_many as rollout_many
     from isthmus.simulate.motion import Motion as Motion
     from isthmus.simulate.observe import observe as observe
@@ -107,6 +108,7 @@ _HOMES = {
     "save": "isthmus.export.bundle",
     "step": "isthmus.simulate.rollout",
     "stretch": "isthmus.model.stretch",
+    "write_report": "isthmus.report.write",
 }
 """Where each public name is written; one that lives in `isthmus` itself is a package."""
 

@@ -1,0 +1,293 @@
+"""What was found: headline, estimates, correlations, what the data cannot tell, how the search went."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from isthmus.augment.names import select, signals_of
+from isthmus.identify.fit import Estimate, Fit
+from isthmus.identify.problem import Problem
+from isthmus.identify.quality import Errors
+from isthmus.losses.residuals import HEADING
+from isthmus.model.model import Model
+from isthmus.report import charts
+from isthmus.report.html import Markup, joined, named, tag
+from isthmus.report.numbers import count, plain, with_error
+
+MAPPED = 60
+"""Up to so many numbers, correlations are drawn."""
+
+
+def physical(fit: Fit) -> dict[str, Estimate]:
+    """Estimates that are no weights of networks."""
+    return {n: e for n, e in fit.estimates.items() if not n.startswith("network/")}
+
+
+def shown_unit(model: Model, name: str, unit: str) -> str:
+    """`N·m·s/rad|N·s/m` is decided by the kind of the joint."""
+    turning, _, sliding = unit.partition("|")
+    part = name.split("/")
+    if not sliding or len(part) < 3 or part[1] not in model.joint_names:
+        return unit
+    return sliding if model.joint_kinds[model.joint(part[1])] == "prismatic" else turning
+
+
+def signal_unit(model: Model, text: str) -> str:
+    """Of a signal as a whole: `rad|m` stays where joints of both kinds are meant."""
+    selection = select(model, text) if text != HEADING else None
+    units = {spec.name: spec.unit for spec in signals_of(model)}
+    unit = "1" if selection is None else units[selection.name]
+    turning, _, sliding = unit.partition("|")
+    moving = {k == "prismatic" for k in model.joint_kinds if k != "fixed"}
+    if sliding and len(moving) == 1:
+        return sliding if moving.pop() else turning
+    return unit
+
+
+# headline -------------------------------------------------------------------------------------------------------
+
+
+def headline(fit: Fit, title: str) -> Markup:
+    """Title, one sentence, and the numbers that matter most."""
+    runs, data = fit.settings.get("runs", 0), fit.settings.get("data", 0)
+    free = count(len(fit.estimates), "number")
+    said = f"{free} of “{fit.model.name}” fitted to {count(runs, 'run')}, {count(data, 'measured value')}. "
+    said += _verdict(fit)
+    top = tag(
+        "div",
+        tag("span", "isthmus · identification report"),
+        tag("button", "Light / dark", id="theme", type="button"),
+        class_="bar-top",
+    )
+    return joined(top, tag("h1", title), tag("p", said, class_="lead"), tiles(fit))
+
+
+def _verdict(fit: Fit) -> str:
+    errors, where = (
+        (fit.heldout, "motion that the fit has not seen")
+        if fit.heldout
+        else (fit.errors, "the fitted motion")
+    )
+    if not errors:
+        return ""
+    name, (before, after) = next(iter(errors.items()))
+    unit = f" {signal_unit(fit.model, name)}".rstrip()
+    how = f"from {plain(before, 3)} to {plain(after, 3)}{unit}"
+    rest = "" if fit.heldout else " No motion was held out, so nothing is said about prediction."
+    return f"On {where}, the error of {name} went {how}{_factor(before, after)}.{rest}"
+
+
+def _factor(before: float, after: float) -> str:
+    if not (math.isfinite(before) and math.isfinite(after)) or after <= 0 or before <= 0:
+        return ""
+    ratio = before / after
+    return (
+        f" ({plain(ratio, 2)} times smaller)"
+        if ratio >= 1
+        else f" ({plain(1 / ratio, 2)} times larger)"
+    )
+
+
+def tiles(fit: Fit) -> Markup:
+    """A few numbers, large."""
+    errors = fit.heldout or fit.errors
+    where = "held-out error" if fit.heldout else "error where fitted"
+    boxes = [
+        _tile(
+            joined(
+                tag("small", f"{plain(a, 3)} → "),
+                tag(
+                    "span",
+                    plain(b, 3),
+                    class_="good" if b < a else "bad",
+                    style="font-size:inherit",
+                ),
+            ),
+            f"{where}, {name} [{signal_unit(fit.model, name)}]",
+        )
+        for name, (a, b) in list(errors.items())[:2]
+    ]
+    own = physical(fit)
+    known = sum(math.isfinite(e.error) for e in own.values())
+    boxes.append(_tile(f"{known} of {len(own)}", "physical numbers with an error bar"))
+    boxes.append(_tile(f"{plain(fit.noise, 3)} ×", "noise, in units of what was assumed"))
+    boxes.append(
+        _tile(plain(len(fit.history) - 1), f"steps in {plain(fit.seconds, 2)} s: {_ending(fit)}")
+    )
+    return tag("div", *boxes, class_="tiles")
+
+
+def _ending(fit: Fit) -> str:
+    return fit.status.split(":")[0].split(";")[0]
+
+
+def _tile(value: str, caption: str) -> Markup:
+    return tag("div", tag("b", value), tag("span", caption), class_="tile")
+
+
+# estimates ------------------------------------------------------------------------------------------------------
+
+
+def estimates(fit: Fit, problem: Problem | None) -> Markup:
+    """The table with a bar in each row."""
+    bounds = bounds_of(problem)
+    own = physical(fit)
+    head = tag(
+        "tr",
+        tag("th", "number"),
+        *(tag("th", h, class_="number") for h in ("estimate", "± error", "start")),
+        tag("th", "unit"),
+        tag("th", "bounds"),
+        tag("th", "start ○ → estimate ● ± 2 errors"),
+    )
+    rows = [_row(fit.model, n, e, *bounds.get(n, (math.nan, math.nan))) for n, e in own.items()]
+    weights = len(fit.estimates) - len(own)
+    more = f"{count(weights, 'weight')} of networks were fitted too; see what they learned below."
+    table = tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), class_="wide")
+    return joined(
+        tag("h2", "Estimates"),
+        tag(
+            "p",
+            "Standard errors come from the curvature of the loss and the noise that the differences show. "
+            "They hold where the model can describe the motion; a missing effect makes them too small.",
+            class_="hint",
+        ),
+        table if own else None,
+        tag("p", more) if weights else None,
+        errors_table(fit),
+    )
+
+
+def bounds_of(problem: Problem | None) -> dict[str, tuple[float, float]]:
+    """Bounds of each number that has its own."""
+    if problem is None:
+        return {}
+    groups = [g for g in problem.parameters.groups if g.plain]
+    return {
+        label: (float(low), float(high))
+        for g in groups
+        for label, low, high in zip(g.labels, g.bound("low"), g.bound("high"), strict=False)
+    }
+
+
+def _row(model: Model, name: str, e: Estimate, low: float, high: float) -> Markup:
+    value, error = with_error(e.value, e.error)
+    unit = shown_unit(model, name, e.unit)
+    unsure = "at its bound" if math.isnan(e.error) else "not told by the data"
+    told = error if math.isfinite(e.error) else tag("span", unsure, class_="unsure")
+    within = "" if math.isnan(low) else f"{plain(low, 3)} … {plain(high, 3)}"
+    return tag(
+        "tr",
+        tag("td", named(name)),
+        tag("td", tag("b", value), class_="number"),
+        tag("td", told, class_="number"),
+        tag("td", plain(e.start), class_="number muted"),
+        tag("td", unit, class_="muted"),
+        tag("td", within, class_="muted"),
+        tag("td", charts.error_bar(e.start, e.value, e.error, low, high, unit)),
+    )
+
+
+def errors_table(fit: Fit) -> Markup:
+    """Root mean square differences, before and after."""
+    rows = [*_error_rows("held out", fit.heldout or {}), *_error_rows("fitted", fit.errors)]
+    head = tag(
+        "tr",
+        tag("th", "signal"),
+        tag("th", "motion"),
+        *(tag("th", h, class_="number") for h in ("before", "after", "smaller by")),
+    )
+    table = tag("table", tag("thead", head), tag("tbody", *rows))
+    return joined(tag("h3", "Root mean square difference"), tag("div", table, class_="wide"))
+
+
+def _error_rows(kind: str, errors: Errors) -> list[Markup]:
+    shown = tag("span", kind, class_="badge") if kind == "held out" else kind
+    return [
+        tag(
+            "tr",
+            tag("td", named(name)),
+            tag("td", shown),
+            tag("td", plain(a), class_="number"),
+            tag("td", tag("b", plain(b)), class_="number"),
+            tag("td", f"{plain(a / b, 3)} ×" if b > 0 else "–", class_="number"),
+        )
+        for name, (a, b) in errors.items()
+    ]
+
+
+# what is doubtful -----------------------------------------------------------------------------------------------
+
+
+def doubts(fit: Fit) -> Markup:
+    """What the data cannot tell, in words, and other warnings."""
+    said = [tag("li", text) for text in fit.undetermined]
+    other = [tag("li", text) for text in fit.warnings if text not in fit.undetermined]
+    fine = tag(
+        "ul",
+        tag("li", "Every number that was free has an effect of its own on what was measured."),
+        class_="told fine",
+    )
+    return joined(
+        tag("h2", "What the data cannot tell"),
+        tag("ul", *said, class_="told") if said else fine,
+        joined(tag("h3", "Reasons for doubt"), tag("ul", *other, class_="told")) if other else None,
+    )
+
+
+def correlations(fit: Fit) -> Markup | None:
+    """A heat map, and the pairs that the data can hardly tell apart."""
+    order = list(fit.estimates)
+    rows = [k for k, name in enumerate(order) if not name.startswith("network/")]
+    if len(rows) < 2:
+        return None
+    names, C = [order[k] for k in rows], np.asarray(fit.correlations)[np.ix_(rows, rows)]
+    listed = tag("ol", *(tag("li", named(n)) for n in names))
+    map_ = (
+        charts.heat_map(C, names)
+        if len(rows) <= MAPPED
+        else tag("p", f"{len(rows)} numbers are too many to draw.")
+    )
+    return joined(
+        tag("h2", "Correlations"),
+        tag(
+            "p",
+            "Two numbers with a correlation near ±1 can be exchanged for each other: the data tells only a "
+            "combination of them well.",
+            class_="hint",
+        ),
+        _strong(names, C),
+        tag("div", map_, listed, class_="heat"),
+    )
+
+
+def _strong(names: list[str], C: np.ndarray) -> Markup | None:
+    """The pairs above 0.95, strongest first."""
+    i, j = np.triu_indices(len(names), 1)
+    size = np.abs(np.nan_to_num(C[i, j]))
+    order = [k for k in np.argsort(-size, kind="stable") if size[k] > 0.95][:5]
+    pairs = [
+        tag("li", named(names[i[k]]), " and ", named(names[j[k]]), f": {plain(C[i[k], j[k]], 3)}")
+        for k in order
+    ]
+    return tag("ul", *pairs) if pairs else None
+
+
+# how the search went --------------------------------------------------------------------------------------------
+
+
+def convergence(fit: Fit) -> Markup:
+    """The loss after each step."""
+    history = np.asarray(fit.history, dtype=np.float64)
+    drawn = (
+        charts.convergence([history], ["loss"], "loss after each step")
+        if len(history) > 1
+        else None
+    )
+    words = (
+        f"Loss {plain(fit.loss, 6)} after {count(max(len(history) - 1, 0), 'step')} and "
+        f"{count(fit.evaluations, 'evaluation')}, {plain(fit.seconds, 2)} s. How it ended: {fit.status}."
+    )
+    return joined(tag("h2", "Convergence"), tag("p", words), drawn)

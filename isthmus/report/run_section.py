@@ -1,0 +1,93 @@
+"""What was run, and how to run it again."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from isthmus.identify.fit import Fit
+from isthmus.report.html import Markup, joined, tag
+
+PACKAGES = ("isthmus", "jax", "numpy", "scipy", "llvmlite")
+CHANGED = {
+    "integrator": "semi_implicit",
+    "explicit": False,
+    "substeps": 1,
+    "huber": None,
+    "wrap": True,
+    "weight_penalty": 0.0,
+}
+"""Options of a Problem with their defaults: written only where they differ."""
+
+
+def again(fit: Fit, notes: Sequence[str], command: str | None) -> Markup:
+    """Settings, versions, and the command or the code."""
+    listed = [(key.replace("_", " "), _told(value)) for key, value in fit.settings.items()]
+    listed.append(("versions", ", ".join(f"{n} {v}" for n, v in versions().items())))
+    pairs = [joined(tag("dt", key), tag("dd", tag("code", value))) for key, value in listed]
+    text = command or code(fit)
+    return joined(
+        tag("h2", "What was run"),
+        tag("ul", *(tag("li", note) for note in notes)) if notes else None,
+        tag("dl", *pairs),
+        tag("h3", "Run it again"),
+        tag("pre", text, id="code"),
+        tag("button", "Copy", type="button", data_copy="code"),
+    )
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, list) and len(value) > 12:
+        return f"{json.dumps(value[:12], ensure_ascii=False, default=str)} … ({len(value)} in all)"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that decide numbers."""
+    found = {"Python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # isthmus itself may run from its source folder
+            continue
+    return found
+
+
+def code(fit: Fit) -> str:
+    """Python that states the same problem; only the files have to be named."""
+    s = fit.settings
+    options = [f"free=[{_frees(s.get('free', []))}]", f"loss={_loss(s.get('loss', {}))}"]
+    options += [f"signals={s['signals']!r}"] if s.get("signals") else []
+    options += [f"noise={s['noise']!r}"] if s.get("noise") else []
+    options += [f"{k}={s[k]!r}" for k, usual in CHANGED.items() if k in s and s[k] != usual]
+    options += [f"heldout={s['heldout_runs']}"] if s.get("heldout_runs") else []
+    lines = "".join(f"    {option},\n" for option in options)
+    runs, predicted = s.get("runs", 0), s.get("heldout_runs", 0)
+    return (
+        "import isthmus as ist\n\n"
+        f'robot = ist.load("…")  # {fit.model.name}, as it was before the fit\n'
+        f'logs = [ist.read_motion(path) for path in ("…",)]  # {runs} fitted, then {predicted} held out\n'
+        f"problem = ist.Problem(\n    robot,\n    logs,\n{lines})\n"
+        "fit = ist.fit(problem)\n"
+        'ist.write_report(fit, "report.html", problem=problem)\n'
+    )
+
+
+def _frees(free: Sequence[dict[str, Any]]) -> str:
+    entries = []
+    for f in free:
+        given = {k: v for k, v in f.items() if k != "name" and v not in (None, False, (), [])}
+        entries.append(
+            f"ist.Free({', '.join([repr(f['name']), *(f'{k}={v!r}' for k, v in given.items())])})"
+        )
+    inner = ",\n        ".join(entries)
+    return inner if len(entries) < 2 else f"\n        {inner},\n    "
+
+
+def _loss(loss: dict[str, Any]) -> str:
+    kind = loss.get("kind", "Windows")
+    given = {k: v for k, v in loss.items() if k != "kind" and v is not None}
+    return f"ist.{kind}({', '.join(f'{k}={v!r}' for k, v in given.items())})"

@@ -1,0 +1,129 @@
+"""A report is one complete page: nothing is loaded, nothing is missing, whatever the numbers are."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.identify.fit import Estimate
+from isthmus.report.write import page
+from tests.report.fits import Outline, made_up, real
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+QUIET = (
+    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
+    "--disable-sync --disable-component-update --enable-logging=stderr --virtual-time-budget=1500"
+)
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return page(real(), notes=["A pendulum on the bench."])
+
+
+def test_the_page_is_sound_and_loads_nothing(text):
+    outline = Outline(text)
+    assert all(tag == "a" and value.startswith("#") for tag, value in outline.loads)
+    assert {value[1:] for _, value in outline.loads} <= set(outline.ids)
+    assert len(set(outline.ids)) == len(outline.ids)
+    assert not re.search(r"https?:|@import|url\(|<link|<iframe", text)
+
+
+def test_every_section_is_there(text):
+    assert Outline(text).headings == [
+        "The mechanism",
+        "Estimates",
+        "What the data cannot tell",
+        "Correlations",
+        "Measured and predicted",
+        "What remains",
+        "Convergence",
+        "What was run",
+    ]
+    for part in ("held out", "A pendulum on the bench.", "ist.Free(&#x27;link/*/mass&#x27;"):
+        assert part in text
+
+
+def test_equal_fits_give_equal_pages(text):
+    assert page(real(), notes=["A pendulum on the bench."]) == text
+
+
+def test_the_code_of_the_page_states_the_same_problem(text):
+    code = text.split('<pre id="code">')[1].split("</pre>")[0]
+    for part in ("loss=ist.Windows(steps=20", "heldout=1", "ist.write_report(fit"):
+        assert part in code
+    assert "isthmus fit study.toml" in page(made_up(1), command="isthmus fit study.toml")
+
+
+def test_names_cannot_become_elements():
+    wild = '<script>alert("x")</script>&\'/damping'
+    fit = made_up(2, warnings=(wild,), undetermined=(wild,), status=wild)
+    fit.estimates[wild] = fit.estimates.pop("joint/0/damping")
+    written = page(fit, title=wild, notes=[wild], command=wild)
+    Outline(written)
+    assert "<script>alert" not in written
+
+
+@pytest.mark.parametrize("count", [1, 60])
+def test_one_number_or_many_make_a_page(count):
+    written = page(made_up(count, heldout=None))
+    headings = Outline(written).headings
+    assert ("Correlations" in headings) == (count > 1)
+    assert "No motion was held out" in written
+    assert "The mechanism" not in headings
+    assert written.count('class="value') == count
+
+
+def test_numbers_that_failed_are_told_and_not_drawn():
+    errors = {"joint/position": (np.nan, 0.0)}
+    fit = made_up(3, noise=np.nan, loss=np.inf, history=(np.inf, np.nan), heldout=errors)
+    fit.correlations[:] = np.nan
+    a, b, c = fit.estimates
+    fit.estimates[a] = Estimate(np.nan, np.nan, "kg", 1.0)
+    fit.estimates[b] = Estimate(1.0, np.inf, "kg", np.inf)
+    fit.estimates[c] = Estimate(1e300, 1e-300, "", -1e300)
+    written = page(fit)
+    Outline(written)
+    assert "not told by the data" in written
+    assert "at its bound" in written
+    drawn = " ".join(re.findall(r' (?:d|x|y|cx|width)="([^"]*)"', written))
+    assert not re.search("nan|inf", drawn)
+
+
+def test_a_long_log_makes_no_large_page():
+    fit = real()
+    log, rows = fit.problem.runs[0][0], 60_000
+    long = ist.Motion(
+        0.01 * np.arange(rows),
+        np.resize(log.q, (rows, 1)),
+        np.resize(log.v, (rows, 1)),
+        {"joint/control": np.zeros((rows, 1))},
+    )
+    again = dataclasses.replace(fit.problem, motions=[long] * 3)
+    again.evaluation.compiled = fit.problem.evaluation.compiled
+    assert len(page(fit, problem=again)) < 1_500_000
+
+
+def test_a_loaded_fit_says_how_to_see_the_motion(tmp_path):
+    loaded = ist.Fit.load(real().save(tmp_path / "fit"))
+    path = ist.write_report(loaded, tmp_path / "new" / "report.html")
+    assert "write_report(fit, path, problem=problem)" in path.read_text(encoding="utf-8")
+
+
+def test_a_browser_shows_the_page_without_complaint(tmp_path):
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        pytest.skip(f"no browser found; looked for {', '.join(BROWSERS)}")
+    path = ist.write_report(real(), tmp_path / "report.html")
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    command = [browser, *QUIET.split(), profile, "--dump-dom", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "CONSOLE" not in done.stderr
+    assert re.search(r'id="clock">\d\.\d\d s of 0\.\d\d s', done.stdout)
+    assert done.stdout.count("<option") == 7
