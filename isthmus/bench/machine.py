@@ -16,8 +16,11 @@ PEERS = {
     "Pinocchio": ("pinocchio", "pin", "pin"),
     "MJX": ("mujoco.mjx", "mujoco-mjx", "mujoco mujoco-mjx"),
     "Brax": ("brax", "brax", "brax"),
+    "mujoco.sysid": ("mujoco.sysid", "mujoco", "'mujoco[sysid]'"),
 }
 """Name -> the module, the distribution that has its version, and what pip installs."""
+ALSO = {"mujoco.sysid": ("absl", "colorama", "scipy", "tabulate", "yaml")}
+"""Modules that a peer comes without unless asked, and does nothing without."""
 LIBRARIES = ("isthmus", "jax", "jaxlib", "numpy", "llvmlite")
 
 
@@ -25,7 +28,7 @@ def is_here(peer: str) -> bool:
     """The peer can be imported; CasADi's C needs a compiler too."""
     module = PEERS[peer][0]
     try:
-        found = find_spec(module) is not None
+        found = all(find_spec(name) is not None for name in (module, *ALSO.get(peer, ())))
     except ModuleNotFoundError:  # a package of which it would be a part
         return False
     return found and (peer != "CasADi" or shutil.which("gcc") is not None)

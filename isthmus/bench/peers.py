@@ -38,8 +38,8 @@ def quadruped_text(dt: float = 0.001) -> str:
 def double_pendulum_text(dt: float = 0.01) -> str:
     """MJCF of two rods of 1 kg and 1 m."""
     rod = '<inertial pos="0 0 -0.5" mass="1" diaginertia="0.083333 0.083333 0.0001"/>'
-    lower = f'<body name="b" pos="0 0 -1"><joint axis="0 1 0"/>{rod}</body>'
-    upper = f'<body name="a"><joint axis="0 1 0"/>{rod}{lower}</body>'
+    lower = f'<body name="b" pos="0 0 -1"><joint name="lower" axis="0 1 0"/>{rod}</body>'
+    upper = f'<body name="a"><joint name="upper" axis="0 1 0"/>{rod}{lower}</body>'
     return f"<mujoco>{OPTION.format(dt=dt)}<worldbody>{GEOM}{upper}</worldbody></mujoco>"
 
 

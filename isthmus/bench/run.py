@@ -22,6 +22,7 @@ CASES = {
     "large": ("native code", "large", "large"),
     "quadruped": ("native code", "native_cases", "quadruped"),
     "threads": ("native code", "native_cases", "threads"),
+    "sysid": ("identification", "sysid", "pendulum"),
     "xla-pendulum": ("plain XLA", "engine", "pendulum"),
     "xla-quadruped": ("plain XLA", "engine", "quadruped"),
 }

@@ -1,8 +1,9 @@
 """Levenberg and Marquardt's search for a batch of points, inside a box.
 
 Each point has its own damping `λ`, which plays the part of a trust region (Nielsen's update). Numbers at a bound
-that the gradient presses against are held; those that a step would carry over one stop there, and the rest is
-solved again. One call of native code is one iteration of all points.
+that the gradient presses against are held; those that a step would carry over one stop there, those that would
+rather leave theirs are let go, and the rest is solved again: a step is the best of its quadratic model in the box.
+One call of native code is one iteration of all points.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from isthmus.identify.matrix import AbstractMatrix
 from isthmus.identify.search import AbstractSearch, Diary, Listener, Outcome, Status, silent
 
 Points = Float[np.ndarray, "islands n"]
-ROUNDS = 4
-"""How often a step is solved again because it hit a bound."""
+ROUNDS = 6
+"""How often a step is solved again because it hit a bound or may leave one; after that, none is left any more."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,17 +126,20 @@ def bounded_step(
     diagonal = H.diagonal()
     floor = 1e-12 * np.maximum(diagonal.max(axis=1, keepdims=True), 1e-300)
     D = damping[:, None] * np.maximum(diagonal, floor)
-    held = ((low >= X) & (g >= 0.0)) | ((high <= X) & (g <= 0.0))
-    fixed = np.zeros_like(g)
-    step = H.solve(D, -g, held)
-    for _ in range(ROUNDS):
-        over = ~held & ((X + step < low) | (X + step > high))
-        if not over.any():
+    least, most = low - X, high - X
+    at_low, at_high = (least >= 0.0) & (g >= 0.0), (most <= 0.0) & (g <= 0.0)
+    step = H.solve(D, -g, at_low | at_high)
+    for k in range(2 * ROUNDS):
+        slope = g + H.times(step) + D * step
+        stay = k >= ROUNDS  # before that, what would rather leave its bound is let go
+        now_low = np.where(at_low, stay | (slope >= 0.0), step < least)
+        now_high = np.where(at_high, stay | (slope <= 0.0), step > most)
+        if np.array_equal(now_low, at_low) and np.array_equal(now_high, at_high):
             break
-        fixed = np.where(over, np.clip(X + step, low, high) - X, fixed)
-        held = held | over
-        step = fixed + H.solve(D, -g - H.times(fixed) - D * fixed, held)
-    return np.clip(X + step, low, high) - X
+        at_low, at_high = now_low, now_high
+        fixed = np.where(at_low, least, np.where(at_high, most, 0.0))
+        step = fixed + H.solve(D, -g - H.times(fixed) - D * fixed, at_low | at_high)
+    return np.clip(step, least, most)
 
 
 def _put(x: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndarray:

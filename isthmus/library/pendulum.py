@@ -55,7 +55,7 @@ def pendulum(
 
 def _count(n: int | None, **given: Any) -> int:
     """How many rods: what `n` says, or as many as lengths or masses are given."""
-    sizes = {name: np.shape(x)[0] for name, x in given.items() if x is not None and np.ndim(x)}
+    sizes = {name: len(x) for name, x in given.items() if x is not None and _is_row(x)}
     if n is None:
         n = next(iter(sizes.values()), 2)
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
@@ -68,4 +68,9 @@ def _count(n: int | None, **given: Any) -> int:
 
 def _each(x: Any, n: int) -> Any:
     """One number for all, or one for each."""
-    return x if np.ndim(x) else [x] * n
+    return x if _is_row(x) else [x] * n
+
+
+def _is_row(x: Any) -> bool:
+    """A list (of numbers that may be traced) or an array, not one number."""
+    return isinstance(x, list | tuple) or np.ndim(x) > 0

@@ -85,3 +85,18 @@ def test_stopping_by_hand_keeps_the_best_so_far():
     found = ist.LevenbergMarquardt().search(evaluation, evaluation.start[None], stop)
     assert found.status[0].name == "INTERRUPTED"
     assert found.cost[0] < evaluation.cost(evaluation.start[None])[0]
+
+
+def test_a_step_is_the_best_one_that_stays_in_the_box():
+    draw = np.random.default_rng(3)
+    J = draw.standard_normal((200, 8, 6))
+    H, g = J.transpose(0, 2, 1) @ J, 20.0 * draw.standard_normal((200, 6))
+    X = draw.uniform(0.0, 1.0, (200, 6)).round(1)
+    damping, low, high = np.full(200, 0.1), np.zeros(6), np.ones(6)
+    step = bounded_step(Dense(H), g, X, damping, low, high)
+    slope = g + np.einsum("ijk,ik->ij", H, step) + 0.1 * np.einsum("ijj->ij", H) * step
+    at_low, at_high = X + step < 1e-12, X + step > 1.0 - 1e-12
+    assert np.all((X + step > -1e-12) & (X + step < 1.0 + 1e-12))
+    assert np.all(np.abs(slope[~at_low & ~at_high]) < 1e-9)
+    assert np.all(slope[at_low] > -1e-9)
+    assert np.all(slope[at_high] < 1e-9)
