@@ -132,6 +132,7 @@ def fit(
     if not np.isfinite(outcome.cost[outcome.best]):
         raise BadStart(diverging(problem, starts[0]))
     found = concluded(problem, outcome, starts)
+    found.settings["search"] = repr(search)
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)
     return found

@@ -55,12 +55,12 @@ def legend(names: Sequence[str], classes: Sequence[str]) -> Markup:
 def error_bar(
     start: float, value: float, error: float, low: float, high: float, unit: str
 ) -> Markup:
-    """One estimate in one row: its bounds where both are finite, start as a ring, value as a dot with ±2 errors."""
+    """One estimate in one row: its bounds, start as a ring, value as a dot with ±2 errors."""
     reach = 2.0 * error if math.isfinite(error) else 0.0
     inner = np.array([start, value - reach, value + reach])
     x = padded(inner, 0.12)
-    if math.isfinite(low) and math.isfinite(high) and high > low:
-        x = (low - 0.04 * (high - low), high + 0.04 * (high - low))
+    if math.isfinite(low):  # where there is no upper bound, some room beyond what is shown
+        x = padded(np.array([low, high if math.isfinite(high) else x[1]]), 0.04)
     frame = Frame(x, (0.0, 1.0), width=190, height=26, left=4, right=4, top=0, bottom=0)
     place = lambda v: float(np.clip(frame.X(v), -5.0, 195.0))
     parts = [tag("path", d="M4 13H186", class_="rail")]

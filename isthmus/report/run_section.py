@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -71,9 +72,15 @@ def code(fit: Fit) -> str:
         f'robot = ist.load("…")  # {fit.model.name}, as it was before the fit\n'
         f'logs = [ist.read_motion(path) for path in ("…",)]  # {runs} fitted, then {predicted} held out\n'
         f"problem = ist.Problem(\n    robot,\n    logs,\n{lines})\n"
-        "fit = ist.fit(problem)\n"
+        f"fit = ist.fit(problem{_search(s)})\n"
         'ist.write_report(fit, "report.html", problem=problem)\n'
     )
+
+
+def _search(settings: dict[str, Any]) -> str:
+    """The search as an argument, its classes as users call them."""
+    text = settings.get("search", "")
+    return ", " + re.sub(r"\b([A-Z]\w+)\(", r"ist.\1(", text) if text else ""
 
 
 def _frees(free: Sequence[dict[str, Any]]) -> str:

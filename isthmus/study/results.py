@@ -1,4 +1,4 @@
-"""What a study leaves in its folder: the fit, the study itself, the table as text, the robot in other formats."""
+"""What a study leaves in its folder: the fit, the study itself, table and report, the robot in other formats."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from isthmus.export.urdf import export_urdf
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem import Problem
 from isthmus.model.model import Model
+from isthmus.report.write import write_report
 from isthmus.simulate.motion_files import whole_file
 from isthmus.study.study import Study
 from isthmus.study.tables import words_of
@@ -72,6 +73,11 @@ def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
             files.append(WRITERS[kind](fit, problem, folder))
         except IsthmusError as error:
             failed.append(f"{kind}: {words_of(error)}")
+    try:
+        again = f"isthmus fit study.toml\n\n# study.toml\n{study.text}"
+        files.append(write_report(fit, folder / "report.html", problem=problem, command=again))
+    except IsthmusError as error:
+        failed.append(f"report: {words_of(error)}")
     return Written(tuple(files), tuple(failed))
 
 

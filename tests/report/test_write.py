@@ -56,7 +56,12 @@ def test_equal_fits_give_equal_pages(text):
 
 def test_the_code_of_the_page_states_the_same_problem(text):
     code = text.split('<pre id="code">')[1].split("</pre>")[0]
-    for part in ("loss=ist.Windows(steps=20", "heldout=1", "ist.write_report(fit"):
+    for part in (
+        "loss=ist.Windows(steps=20",
+        "heldout=1",
+        "ist.fit(problem, ist.LevenbergMarquardt(",
+        "ist.write_report(fit",
+    ):
         assert part in code
     assert "isthmus fit study.toml" in page(made_up(1), command="isthmus fit study.toml")
 
