@@ -33,7 +33,7 @@ def save(fit: Fit, folder: Path) -> Path:
         "estimates": {n: dataclasses.asdict(e) for n, e in fit.estimates.items()},
         "noise": fit.noise, "errors": fit.errors, "heldout": fit.heldout, "status": fit.status, "loss": fit.loss,
         "history": fit.history, "evaluations": fit.evaluations, "seconds": fit.seconds,
-        "warnings": fit.warnings, "undetermined": fit.undetermined, "settings": fit.settings,
+        "islands": fit.islands, "warnings": fit.warnings, "undetermined": fit.undetermined, "settings": fit.settings,
     }  # fmt: skip
     stored: dict[str, Any] = arrays
     np.savez_compressed(folder / "fit.npz", **stored)
@@ -54,7 +54,7 @@ def load(folder: Path, like: Model | None) -> Fit:
         errors=pairs(text["errors"]) or {}, heldout=pairs(text["heldout"]), status=text["status"],
         loss=text["loss"], history=tuple(text["history"]), evaluations=text["evaluations"],
         seconds=text["seconds"], warnings=tuple(text["warnings"]), undetermined=tuple(text["undetermined"]),
-        settings=text["settings"], x=arrays["x"],
+        settings=text["settings"], x=arrays["x"], islands=tuple(map(tuple, text.get("islands", ()))),
     )  # fmt: skip
 
 

@@ -72,6 +72,8 @@ class Fit:
     """The point that the search found, in its own coordinates."""
     problem: Problem | None = None
     """What was fitted; None after loading."""
+    islands: tuple[tuple[float, ...], ...] = ()
+    """The best loss of each start after each step; empty where there was one."""
 
     def missing(self) -> tuple[Missing, ...]:
         """Torques that the fitted model still lacks, and which signals they follow; print each."""
@@ -132,7 +134,6 @@ def fit(
     if not np.isfinite(outcome.cost[outcome.best]):
         raise BadStart(diverging(problem, starts[0]))
     found = concluded(problem, outcome, starts)
-    found.settings["search"] = repr(search)
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)
     return found
@@ -186,7 +187,7 @@ def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         status=outcome.status[outcome.best].value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
         warnings=(*doubts(known, estimates, outcome), *late(problem, x)), undetermined=known.undetermined,
-        settings=settings_of(problem), x=x, problem=problem,
+        settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
 
 

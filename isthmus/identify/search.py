@@ -57,6 +57,8 @@ class Outcome:
     """The best cost after each step."""
     evaluations: int
     seconds: float
+    islands: tuple[tuple[float, ...], ...] = ()
+    """The best cost of each island after each step; empty where there is one."""
 
     @property
     def best(self) -> int:
@@ -80,6 +82,7 @@ class Diary:
         self.began, self.before = time.perf_counter(), evaluation.evaluations
         self.history: list[float] = []
         self.best, self.x = np.inf, None
+        self.costs: list[np.ndarray] = []
 
     def write(self, X: Points, cost: np.ndarray) -> None:
         """One step has been made."""
@@ -87,11 +90,18 @@ class Diary:
         if self.x is None or cost[k] < self.best:
             self.best, self.x = float(cost[k]), X[k].copy()
         self.history.append(self.best)
+        self.costs += [np.array(cost)] if len(cost) > 1 else []
         self.listen(News(len(self.history) - 1, self.steps, self.best, self.x))
 
     def close(self, X: Points, cost: np.ndarray, status: list[Status]) -> Outcome:
         """The outcome."""
         used = self.evaluation.evaluations - self.before
-        return Outcome(
-            X, cost, tuple(status), tuple(self.history), used, time.perf_counter() - self.began
-        )
+        seconds, islands = time.perf_counter() - self.began, best_of_each(self.costs)
+        return Outcome(X, cost, tuple(status), tuple(self.history), used, seconds, islands)
+
+
+def best_of_each(costs: list[np.ndarray]) -> tuple[tuple[float, ...], ...]:
+    """The lowest cost so far of each island, from the costs of all after each step."""
+    if not costs:
+        return ()
+    return tuple(tuple(island.tolist()) for island in np.fmin.accumulate(np.stack(costs)).T)

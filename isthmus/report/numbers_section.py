@@ -19,6 +19,11 @@ from isthmus.report.numbers import count, plain, with_error
 MAPPED = 60
 """Up to so many numbers, correlations are drawn."""
 
+ISLANDS = 12
+"""So many islands are drawn."""
+SAME = 0.01
+"""Losses that differ by less than this share belong to the same minimum."""
+
 
 def physical(fit: Fit) -> dict[str, Estimate]:
     """Estimates that are no weights of networks."""
@@ -290,4 +295,27 @@ def convergence(fit: Fit) -> Markup:
         f"Loss {plain(fit.loss, 6)} after {count(max(len(history) - 1, 0), 'step')} and "
         f"{count(fit.evaluations, 'evaluation')}, {plain(fit.seconds, 2)} s. How it ended: {fit.status}."
     )
-    return joined(tag("h2", "Convergence"), tag("p", words), drawn)
+    return joined(tag("h2", "Convergence"), tag("p", words), drawn, islands(fit))
+
+
+def islands(fit: Fit) -> Markup | None:
+    """The best loss of each island; how many of them ended in the same place."""
+    if len(fit.islands) < 2:
+        return None
+    order = sorted(
+        range(len(fit.islands)), key=lambda k: np.nan_to_num(fit.islands[k][-1], nan=np.inf)
+    )
+    last = np.array([fit.islands[k][-1] for k in order])
+    alike = int(np.sum(last <= last[0] + SAME * abs(last[0])))
+    said = f"{alike} of {len(last)} searches ended within {SAME:.0%} of the lowest loss. "
+    said += (
+        "A minimum that many reach is likely the lowest."
+        if alike > 1
+        else "Others may find a lower one still."
+    )
+    shown = order[:ISLANDS]
+    curves = [np.array(fit.islands[k], dtype=np.float64) for k in shown]
+    names = [f"island {k + 1}" for k in shown]
+    left = f"The {len(shown)} best are drawn." if len(order) > len(shown) else None
+    drawn = charts.convergence(curves, names, "best loss of each island after each step")
+    return joined(tag("h3", "Islands"), tag("p", said, left), drawn)

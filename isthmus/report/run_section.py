@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import re
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -78,9 +77,16 @@ def code(fit: Fit) -> str:
 
 
 def _search(settings: dict[str, Any]) -> str:
-    """The search as an argument, its classes as users call them."""
-    text = settings.get("search", "")
-    return ", " + re.sub(r"\b([A-Z]\w+)\(", r"ist.\1(", text) if text else ""
+    """The search as an argument, where the settings tell it."""
+    return f", {_called(settings['search'])}" if settings.get("search") else ""
+
+
+def _called(search: Any) -> str:
+    """A search, and those inside it, as users call them; from `module:Class` and its options."""
+    if not isinstance(search, dict):
+        return repr(search)
+    options = [f"{key}={_called(value)}" for key, value in search.items() if key != "search"]
+    return f"ist.{search['search'].rsplit(':', 1)[-1]}({', '.join(options)})"
 
 
 def _frees(free: Sequence[dict[str, Any]]) -> str:

@@ -59,7 +59,6 @@ def test_the_code_of_the_page_states_the_same_problem(text):
     for part in (
         "loss=ist.Windows(steps=20",
         "heldout=1",
-        "ist.fit(problem, ist.LevenbergMarquardt(",
         "ist.write_report(fit",
     ):
         assert part in code
