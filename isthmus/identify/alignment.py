@@ -40,7 +40,8 @@ class Shift:
         return f"{self.what} seem {abs(self.rows):.2g} rows {late}; check the time stamps, or free a delay."
 
     def __str__(self) -> str:
-        return f"time alignment: {self.what} {self.rows:+.2g} ± {self.error:.1g} rows late"
+        said = f"time alignment: {self.what} {self.rows:+.2g} ± {self.error:.1g} rows late"
+        return f"{said}, which explains {100 * max(self.share, 0.0):.0f} % of what is left"
 
 
 def shifts(problem: Problem, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift, ...]:

@@ -17,9 +17,14 @@ from isthmus.model.state import fresh_memory, prescribed_rows
 
 
 def cut(
-    model: Model, logs: Sequence[Log], plan: Plan, loss: Loss, noise: dict[str, np.ndarray]
+    model: Model,
+    logs: Sequence[Log],
+    plan: Plan,
+    loss: Loss,
+    noise: dict[str, np.ndarray],
+    rows: int = 0,
 ) -> tuple[Window, tuple[Span, ...]]:
-    """All windows of all logs, stacked; and where each comes from."""
+    """All windows of all logs, stacked, of at least so many rows; and where each comes from."""
     spans = [s for k, log in enumerate(logs) for s in loss.spans(k, len(log))]
     spans = [s for s in spans if s.steps > 2 * plan.margin and _has_start(logs[s.run], s, plan)]
     if not spans:
@@ -27,7 +32,7 @@ def cut(
             "no window can be cut from the logs: they are too short for this loss, or no row has all positions. "
             "Take fewer steps a window, or make start/position free."
         )
-    longest = max(span.steps for span in spans)
+    longest = max(rows - 1, *(span.steps for span in spans))
     targets = [
         np.concatenate([target(model, log, c) for c in plan.channels], axis=1) for log in logs
     ]

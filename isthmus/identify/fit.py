@@ -12,12 +12,14 @@ import numpy as np
 
 from isthmus.errors import BadOption, BadStart, FitWarning
 from isthmus.identify.alignment import shifts
+from isthmus.identify.horizon import LengtheningHorizon
 from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.problem import Problem
-from isthmus.identify.progress import progress
+from isthmus.identify.progress import progress, wanted
 from isthmus.identify.quality import Errors, errors_of, heldout_errors
 from isthmus.identify.search import AbstractSearch, Listener, Outcome
 from isthmus.identify.sensitivity import Sensitivity, sensitivity
+from isthmus.losses.windows import WholeRun
 from isthmus.model.model import Model
 
 if TYPE_CHECKING:
@@ -113,20 +115,20 @@ def fit(
     search: AbstractSearch | None = None,
     *,
     start: Mapping[str, Any] | np.ndarray | None = None,
-    check: bool = False,
+    check: bool | None = None,
     show: bool | None = None,
     listen: Listener | None = None,
 ) -> Fit:
     """The free numbers of `problem` that make the simulation move as recorded.
 
-    `search`: Levenberg-Marquardt unless given. `start`: numbers by name instead of the problem's own, or an array
-    with one start in each row, (starts, numbers), of which the best is kept. `check`: look at the problem first and
-    print what `problem.check()` found. `show`: progress on the terminal (None: where somebody watches); `listen`: a
-    function that is told of every step instead.
+    `search`: Levenberg-Marquardt unless given, for whole runs with a lengthening horizon. `start`: numbers by name
+    instead of the problem's own, or an array with one start in each row, (starts, numbers), of which the best is
+    kept. `check`: look at the problem first and print what `problem.check()` found. `show`: progress on the terminal.
+    Both: where somebody watches, if None. `listen`: a function that is told of every step instead.
     """
-    search = LevenbergMarquardt() if search is None else search
+    search = usual(problem) if search is None else search
     evaluation = problem.evaluation
-    if check:
+    if wanted(check):
         print(problem.check())
     with progress(problem.parameters, False if listen else show) as bar:
         starts = starting_points(problem, start)
@@ -137,6 +139,12 @@ def fit(
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)
     return found
+
+
+def usual(problem: Problem) -> AbstractSearch:
+    """The search for a problem when nobody says: long motions are fitted from their beginning on."""
+    inner = LevenbergMarquardt()
+    return LengtheningHorizon(inner) if isinstance(problem.kind, WholeRun) else inner
 
 
 def starting_points(problem: Problem, start: Any) -> np.ndarray:

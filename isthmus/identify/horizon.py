@@ -17,7 +17,7 @@ class LengtheningHorizon(AbstractSearch):
     """Long motions have many false minima; their beginnings have few. Wraps any other search."""
 
     inner: AbstractSearch
-    shares: tuple[float, ...] = (0.2, 0.5, 1.0)
+    shares: tuple[float, ...] = (0.1, 0.2, 0.4, 0.7, 1.0)
     """Which part of every window is compared, one after the other; the last is the whole."""
 
     def __post_init__(self) -> None:

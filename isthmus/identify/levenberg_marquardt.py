@@ -42,6 +42,10 @@ class LevenbergMarquardt(AbstractSearch):
             )
 
     def search(self, evaluation: Evaluation, starts: Points, listen: Listener = silent) -> Outcome:
+        with np.errstate(all="ignore"):  # a trial that breaks down is a number that is not finite
+            return self._search(evaluation, starts, listen)
+
+    def _search(self, evaluation: Evaluation, starts: Points, listen: Listener) -> Outcome:
         state = begin(evaluation, starts, self.damping)
         diary = Diary(evaluation, self.steps, listen)
         diary.write(state.X, state.normal.cost)

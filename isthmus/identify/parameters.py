@@ -16,9 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadFree, did_you_mean
-from isthmus.identify import groups as kinds
+from isthmus.identify import kinds
 from isthmus.identify.free import Free
 from isthmus.identify.groups import Group, Setting
+from isthmus.identify.sensors import offset
 from isthmus.model import address
 from isthmus.model.model import Model, leaf_fields
 from isthmus.types import AnyArray
@@ -42,7 +43,10 @@ class Parameters:
 
     @property
     def units(self) -> tuple[str, ...]:
-        return tuple(group.unit for group in self.groups for _ in group.labels)
+        many = lambda group: (
+            group.units if len(group.units) > 1 else group.units * len(group.labels)
+        )
+        return tuple(unit for group in self.groups for unit in many(group))
 
     @property
     def size(self) -> int:
@@ -90,13 +94,13 @@ class Parameters:
         """The simulation that `z` stands for."""
         made = Setting(self.template)
         pairs = list(zip(self.groups, self.parts(z), strict=True))
-        own = [(group, x) for group, x in pairs if is_own(group)]
+        own = [(group, x) for group, x in pairs if group.own]
         for group, x in own:
             group.apply(made, x)
         if self.make is not None:
             made.model = self.make(made.named)
         for group, x in pairs:
-            if not is_own(group):
+            if not group.own:
                 group.apply(made, x)
         return made
 
@@ -134,11 +138,6 @@ class Parameters:
                 f"nothing free is called {unknown[0]!r}.{did_you_mean(unknown[0], names)}"
             )
         return x / self.scale
-
-
-def is_own(group: Group) -> bool:
-    """Whether the group is a name that only `make` knows."""
-    return group.unit == ""
 
 
 def parameters(
@@ -183,7 +182,7 @@ def _groups(model: Model, free: Free, channels: Callable) -> list[Group]:
     for kind in kinds.KINDS:
         if found := kind(model, free):
             return found
-    if found := kinds.offset(channels(model), free):
+    if found := offset(channels(model), free):
         return found
     known = [spec.name for _, spec in leaf_fields()] + ["link/inertial", "start/velocity", "dt"]
     near = did_you_mean(address.parse(free.name)[0], known)

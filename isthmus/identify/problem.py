@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 
 from isthmus.errors import BadFree, BadOption
@@ -21,7 +22,7 @@ from isthmus.identify.parameters import Make, Parameters, parameters
 from isthmus.identify.window import Plan, Window
 from isthmus.losses.penalties import Quadratic
 from isthmus.losses.residuals import Channel, channel
-from isthmus.losses.windows import Loss, MultipleShooting, Span, WholeRun, as_loss
+from isthmus.losses.windows import Loss, MultipleShooting, Span, Windows, as_loss
 from isthmus.model import address
 from isthmus.model.model import Model
 from isthmus.simulate.integrate import Scheme
@@ -223,11 +224,14 @@ class Problem:
         """The loss of what is predicted: from the starts that were measured."""
         if not self.heldout_logs:
             return None
-        kind = WholeRun() if isinstance(self.kind, MultipleShooting) else self.kind
+        kind = Windows(self.kind.steps) if isinstance(self.kind, MultipleShooting) else self.kind
         plan = dataclasses.replace(self.plan, start_rows=(), shooting=False)
-        windows, _ = cut(self.template, self.heldout_logs, plan, kind, self.sigma)
+        rows = self.windows[0]["weight"].shape[1]
+        windows, _ = cut(self.template, self.heldout_logs, plan, kind, self.sigma, rows)
         mean, precision = self.parameters.prior
-        return Evaluation(plan, windows, Quadratic(mean, np.zeros_like(precision)))
+        alike = not self.plan.start_rows and same_structure(windows, self.windows[0])
+        code = self.evaluation.compiled if alike else None
+        return Evaluation(plan, windows, Quadratic(mean, np.zeros_like(precision)), compiled=code)
 
     def prior(self, windows: int) -> Quadratic:
         """Priors on all that a search moves."""
@@ -256,3 +260,9 @@ class Problem:
         from isthmus.identify.preflight import check
 
         return check(self)
+
+
+def same_structure(a: Window, b: Window) -> bool:
+    """Whether two batches of windows run through the same native code."""
+    shapes = lambda w: [np.shape(x)[1:] for x in jax.tree.leaves(w)]
+    return jax.tree.structure(a) == jax.tree.structure(b) and shapes(a) == shapes(b)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Generator
 
 from isthmus.identify.parameters import Parameters
@@ -13,10 +14,19 @@ SHOWN = 3
 """So many values are shown while a search runs."""
 
 
+PAUSE = 0.1
+"""Seconds between two looks at a search."""
+
+
+def wanted(shown: bool | None) -> bool:
+    """Whether to tell: as asked, or where somebody watches."""
+    return sys.stderr.isatty() if shown is None else shown
+
+
 @contextlib.contextmanager
 def progress(parameters: Parameters, shown: bool | None) -> Generator[Listener]:
     """A listener that draws a bar where somebody watches (`shown=None`), always, or never."""
-    if shown is False or (shown is None and not sys.stderr.isatty()):
+    if not wanted(shown):
         yield silent
         return
     from rich.console import Console
@@ -24,9 +34,12 @@ def progress(parameters: Parameters, shown: bool | None) -> Generator[Listener]:
 
     columns = (BarColumn(bar_width=24), TextColumn("{task.description}"), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("compiling", total=None)
+        task, told = bar.add_task("compiling", total=None), [0.0]
 
         def listen(news: News) -> None:
+            if time.perf_counter() < told[0] + PAUSE:
+                return
+            told[0] = time.perf_counter()
             bar.update(
                 task, total=news.steps, completed=news.step, description=line(parameters, news)
             )
