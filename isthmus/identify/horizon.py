@@ -31,14 +31,16 @@ class LengtheningHorizon(AbstractSearch):
         starts: Float[np.ndarray, "islands n"],
         listen: Listener = silent,
     ) -> Outcome:
-        X, parts = starts, []
+        X, earlier, parts = starts, [starts], []
         for k, share in enumerate(self.shares):
             part = evaluation if share == 1.0 else evaluation.shortened(share)
             found = self.inner.search(part, X, staged(listen, k, len(self.shares)))
             parts.append(found)
-            X = np.where(np.isfinite(found.cost)[:, None], found.x, X)
-            if Status.INTERRUPTED in found.status:
+            earlier.append(found.x)
+            X = found.x
+            if Status.INTERRUPTED in found.status or share == 1.0:
                 break
+            X = best_of(evaluation.shortened(self.shares[k + 1]), earlier)
         return dataclasses.replace(
             found,
             x=X,
@@ -46,6 +48,13 @@ class LengtheningHorizon(AbstractSearch):
             evaluations=sum(part.evaluations for part in parts),
             seconds=sum(part.seconds for part in parts),
         )
+
+
+def best_of(evaluation: Evaluation, candidates: list[np.ndarray]) -> Float[np.ndarray, "islands n"]:
+    """Of each island, the candidate with the lowest cost: a short beginning may have led astray."""
+    cost = np.stack([evaluation.normal(X).cost for X in candidates])
+    chosen = np.argmin(np.where(np.isfinite(cost), cost, np.inf), axis=0)
+    return np.stack(candidates)[chosen, np.arange(len(chosen))]
 
 
 def staged(listen: Listener, stage: int, stages: int) -> Listener:
