@@ -31,12 +31,15 @@ if TYPE_CHECKING:
     from isthmus.export.mjcf import export_mjcf as export_mjcf
     from isthmus.export.urdf import export_urdf as export_urdf
     from isthmus.identify.adam import Adam as Adam
+    from isthmus.identify.basin_hopping import BasinHopping as BasinHopping
+    from isthmus.identify.cma import CMAES as CMAES
     from isthmus.identify.fit import Fit as Fit
     from isthmus.identify.fit import fit as fit
     from isthmus.identify.free import Free as Free
     from isthmus.identify.horizon import LengtheningHorizon as LengtheningHorizon
     from isthmus.identify.lbfgs import LBFGS as LBFGS
     from isthmus.identify.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
+    from isthmus.identify.population import Population as Population
     from isthmus.identify.problem import Problem as Problem
     from isthmus.losses.windows import MultipleShooting as MultipleShooting
     from isthmus.losses.windows import OneStep as OneStep
@@ -62,8 +65,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Adam": "isthmus.identify.adam",
+    "BasinHopping": "isthmus.identify.basin_hopping",
     "Blueprint": "isthmus.blueprint.blueprint",
     "Builder": "isthmus.model.builder",
+    "CMAES": "isthmus.identify.cma",
     "Conservative": "isthmus.augment.guarantees",
     "Constant": "isthmus.augment.networks",
     "Control": "isthmus.model.state",
@@ -84,6 +89,7 @@ _HOMES = {
     "Motion": "isthmus.simulate.motion",
     "MultipleShooting": "isthmus.losses.windows",
     "OneStep": "isthmus.losses.windows",
+    "Population": "isthmus.identify.population",
     "Problem": "isthmus.identify.problem",
     "Spline": "isthmus.augment.networks",
     "State": "isthmus.model.state",

@@ -48,7 +48,7 @@ class Fit:
     noise: Annotated[float | None, arg(metavar="X", help_behavior_hint="")] = None
     """Standard deviation of what is compared."""
     search: Annotated[str, arg(metavar="KIND")] = "levenberg_marquardt"
-    """levenberg_marquardt, lbfgs, adam or lengthening_horizon."""
+    """levenberg_marquardt, lbfgs, adam, lengthening_horizon, basin_hopping, population or cmaes."""
     base: Base = "fixed"
     """Whether the root link of a URDF is welded to the world or moves freely."""
     repair: Repair = "none"

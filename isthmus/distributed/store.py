@@ -56,8 +56,8 @@ class Store:
     def append(self, records: Iterable[Record]) -> None:
         """Adds records; they are on the disk when this returns."""
         records = list(records)
-        self._write(record.as_text() for record in records)
         self.records |= {record.job.key: record for record in records}
+        self._write(record.as_text() for record in records)
 
     def close(self) -> None:
         """Others may open the file now."""

@@ -18,6 +18,7 @@ from jaxtyping import Float
 
 from isthmus.identify import window as one
 from isthmus.identify.dense import Dense
+from isthmus.identify.fingerprint import fingerprint
 from isthmus.identify.matrix import AbstractMatrix
 from isthmus.identify.shooting import Arrow
 from isthmus.identify.window import Plan, Window
@@ -85,9 +86,17 @@ class Evaluation:
     """The loss of a problem as searches see it."""
 
     def __init__(
-        self, plan: Plan, windows: Window, prior: Quadratic, *, compiled: Compiled | None = None
+        self,
+        plan: Plan,
+        windows: Window,
+        prior: Quadratic,
+        *,
+        compiled: Compiled | None = None,
+        origin: Any = None,
     ) -> None:
         self.plan, self.windows, self.prior = plan, windows, prior
+        self.origin = origin
+        """The problem that this is the loss of, where it can be made again from it."""
         self.leaves = [np.ascontiguousarray(x) for x in jax.tree.leaves(windows)]
         self.compiled = compiled or Compiled(plan, jax.tree.map(lambda x: x[0], windows))
         self.evaluations = 0
@@ -126,6 +135,11 @@ class Evaluation:
     def data(self) -> int:
         """How many numbers are compared."""
         return int(np.count_nonzero(self.windows["weight"]))
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """A digest of all that the loss is made of."""
+        return fingerprint(self)
 
     # what a search asks for ---------------------------------------------------------------------------------------
 

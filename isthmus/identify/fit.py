@@ -136,6 +136,7 @@ def fit(
     if not np.isfinite(outcome.cost[outcome.best]):
         raise BadStart(diverging(problem, starts[0]))
     found = concluded(problem, outcome, starts)
+    found.settings["search"] = search.settings(outcome)
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)
     return found

@@ -73,6 +73,10 @@ class Problem:
             )
         check_logs(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What was given, without what was made of it: a copy in another process makes that itself."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
     # what it is made of, each part once ------------------------------------------------------------------------
 
     @functools.cached_property
@@ -217,7 +221,7 @@ class Problem:
     @functools.cached_property
     def evaluation(self) -> Evaluation:
         """The loss, as native code."""
-        return Evaluation(self.plan, self.windows[0], self.prior(len(self.windows[1])))
+        return Evaluation(self.plan, self.windows[0], self.prior(len(self.windows[1])), origin=self)
 
     @functools.cached_property
     def heldout_evaluation(self) -> Evaluation | None:

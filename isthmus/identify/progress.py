@@ -52,4 +52,6 @@ def line(parameters: Parameters, news: News) -> str:
     values = parameters.values(news.x[: parameters.size])
     pairs = zip(parameters.names[:SHOWN], values[:SHOWN], strict=False)
     numbers = "  ".join(f"{name} {float(value):.4g}" for name, value in pairs)
-    return f"loss {news.cost:.5g}  {numbers}{' …' if len(parameters.names) > SHOWN else ''}"
+    more = " …" if len(parameters.names) > SHOWN else ""
+    note = f"{news.note}  " if news.note else ""
+    return f"{note}loss {news.cost:.5g}  {numbers}{more}"

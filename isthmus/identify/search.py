@@ -7,11 +7,13 @@ import dataclasses
 import enum
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from isthmus.identify.evaluate import Evaluation
+from isthmus.identify.plain import plain
 
 Points = Float[np.ndarray, "islands n"]
 
@@ -37,6 +39,8 @@ class News:
     """The best so far."""
     x: np.ndarray
     """The point of that cost."""
+    note: str = ""
+    """What else there is to say, such as which round it is."""
 
 
 Listener = Callable[[News], None]
@@ -72,6 +76,10 @@ class AbstractSearch(abc.ABC):
     @abc.abstractmethod
     def search(self, evaluation: Evaluation, starts: Points, listen: Listener = silent) -> Outcome:
         """Improves every row of `starts`; never leaves the bounds of `evaluation`."""
+
+    def settings(self, outcome: Outcome) -> dict[str, Any]:
+        """The search that led to `outcome`, as plain data."""
+        return plain(self)
 
 
 class Diary:

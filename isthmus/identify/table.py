@@ -27,9 +27,7 @@ def as_text(fit: Fit) -> str:
             f"and {left} more numbers ({len(fit.estimates) - len(shown)} of them weights of networks)"
         )
     lines += ["", *_differences(fit)]
-    lines += [
-        f"{fit.status}; loss {fit.loss:.6g} after {len(fit.history) - 1} steps, {fit.seconds:.2g} s"
-    ]
+    lines += [f"{fit.status}; loss {fit.loss:.6g} after {effort(fit)}, {fit.seconds:.2g} s"]
     lines += [f"noise: {fit.noise:.3g} times what was assumed"]
     lines += [f"correlated: {a} with {b}, {c:+.3f}" for a, b, c in strong(fit)]
     lines += [f"doubtful: {text}" for text in fit.warnings]
@@ -74,3 +72,9 @@ def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def effort(fit: Fit) -> str:
+    """How long the search was: rounds, where it was one in rounds, or steps."""
+    rounds = fit.settings.get("search", {}).get("rounds")
+    return f"{len(fit.history) - 1} steps" if rounds is None else f"{rounds} rounds"

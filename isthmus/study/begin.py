@@ -212,7 +212,7 @@ def scatter(motions: Sequence[Motion]) -> float:
 
 def _search(model: Model) -> str:
     return """[search]
-kind = "levenberg_marquardt"  # or lbfgs, adam, lengthening_horizon (docs/identify.md)
+kind = "levenberg_marquardt"  # or lbfgs, adam, lengthening_horizon, basin_hopping (docs/identify.md)
 # steps = 100"""
 
 

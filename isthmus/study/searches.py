@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from isthmus.identify.adam import Adam
+from isthmus.identify.basin_hopping import BasinHopping
+from isthmus.identify.cma import CMAES
 from isthmus.identify.horizon import LengtheningHorizon
 from isthmus.identify.lbfgs import LBFGS
 from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
+from isthmus.identify.population import Population
 from isthmus.identify.search import AbstractSearch
 from isthmus.losses.windows import NAMES, Loss
 from isthmus.study.tables import ANYTHING, faults_of, kind_in, made, options_of
@@ -19,6 +22,9 @@ SEARCHES: dict[str, Any] = {
     "lbfgs": LBFGS,
     "adam": Adam,
     "lengthening_horizon": LengtheningHorizon,
+    "basin_hopping": BasinHopping,
+    "population": Population,
+    "cmaes": CMAES,
 }
 OURS = ("store", "resume")
 """Options of a search that the command decides, not the file."""

@@ -1,0 +1,43 @@
+"""Searches as plain data and back, so that a job can name the search it runs, and a fit the one that found it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from isthmus.distributed.job import named
+from isthmus.errors import BadOption
+
+IDLE = {"decides": False}
+"""Metadata of a field that does not change what is found, only who finds it and when it stops."""
+
+
+def plain(search: Any) -> dict[str, Any]:
+    """Class and options of a search, which must be a dataclass, less those options that decide nothing."""
+    kind = type(search)
+    name = {"search": f"{kind.__module__}:{kind.__qualname__}"}
+    if not dataclasses.is_dataclass(search):
+        return name
+    fields = [f for f in dataclasses.fields(search) if f.metadata.get("decides", True)]
+    return name | {f.name: _plain(getattr(search, f.name)) for f in fields}
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return plain(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def made(data: dict[str, Any]) -> Any:
+    """What `plain` described."""
+    options = {name: _made(value) for name, value in data.items() if name != "search"}
+    try:
+        return named(data["search"])(**options)
+    except TypeError as error:
+        raise BadOption(f"{data['search']} cannot be made from its options: {error}.") from error
+
+
+def _made(value: Any) -> Any:
+    if isinstance(value, dict):
+        return made(value)
+    return tuple(value) if isinstance(value, list) else value
