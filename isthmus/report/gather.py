@@ -39,7 +39,7 @@ class Curve:
     before: np.ndarray
     """Predicted with the start values."""
     difference: np.ndarray
-    """Predicted less measured."""
+    """Predicted less measured; NaN where nothing was compared, as at a measured start."""
     position: np.ndarray | None
     velocity: np.ndarray | None
     """Of the joint whose number this is, at the rows of the log."""
@@ -153,17 +153,16 @@ def _laid_out(windows: Sequence[np.ndarray], spans: Sequence[Span]) -> np.ndarra
 def _differences(
     evaluation: Evaluation, r: np.ndarray, shown: Sequence[tuple[int, Span]]
 ) -> np.ndarray:
-    """Differences in units of the noise; NaN where nothing was measured, zero where a window starts as measured."""
-    used = evaluation.windows["weight"] > 0
-    d = np.where(used, r, np.nan)
-    return _laid_out([_started(d[w]) for w, _ in shown], [s for _, s in shown])
+    """Differences in units of the noise; NaN where nothing was compared."""
+    d = np.where(evaluation.windows["weight"] > 0, r, np.nan)
+    return _laid_out([d[w] for w, _ in shown], [s for _, s in shown])
 
 
-def _started(d: np.ndarray) -> np.ndarray:
-    d = d.copy()
-    if len(d) > 1:
-        d[0] = np.where(np.isnan(d[0]) & np.isfinite(d[1]), 0.0, d[0])
-    return d
+def _started(d: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """With zero, instead of NaN, where a window starts as measured and goes on."""
+    begins = np.concatenate([[True], at[:-1] < 0]) & (at >= 0)
+    goes_on = np.concatenate([np.isfinite(d[1:]), [False]])
+    return np.where(begins & np.isnan(d) & goes_on, 0.0, d)
 
 
 def _positions(
@@ -222,8 +221,8 @@ def _curves(
                 time,
                 own,
                 at,
-                there + after[:, k],
-                there + before[:, k],
+                there + _started(after[:, k], at),
+                there + _started(before[:, k], at),
                 after[:, k],
                 position,
                 velocity,

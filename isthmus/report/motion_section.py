@@ -184,16 +184,11 @@ def trajectory(run: Run, c: Curve, columns: int) -> Markup:
         name = f"difference [{c.unit}]"
     else:
         frame = Frame(x, padded(np.concatenate([c.measured, _tame(c.predicted, c.measured)])))
-        lines = frame.dots if _short(run) else None
         inside = [
-            charts.curve(frame, at, c.before, "before", columns) if lines is None else None,
+            None if _short(run) else charts.curve(frame, at, c.before, "before", columns),
             charts.curve(frame, c.time, c.measured, "measured", columns),
+            _windows(run, frame, at, c.predicted, "predicted", columns),
         ]
-        if lines is None:
-            inside.append(charts.curve(frame, at, c.predicted, "predicted", columns))
-        else:
-            keep = np.linspace(0, len(at) - 1, min(columns, len(at))).astype(int)
-            inside.append(lines(at[keep], c.predicted[keep], "small predicted"))
         name = f"[{c.unit}]" if c.unit else ""
     back = frame.band(*x, "heldout", "held out") if run.heldout else None
     title = f"{c.label} of {run.name}, measured and predicted"
@@ -203,6 +198,17 @@ def trajectory(run: Run, c: Curve, columns: int) -> Markup:
 def _short(run: Run) -> bool:
     """Whether windows are too short to be drawn as curves."""
     return bool(run.spans) and float(np.median([s.steps for s in run.spans])) < 4
+
+
+def _windows(
+    run: Run, frame: Frame, x: np.ndarray, y: np.ndarray, class_: str, columns: int
+) -> Markup:
+    """A curve in pieces, or dots where the pieces are too short."""
+    if not _short(run):
+        return charts.curve(frame, x, y, class_, columns)
+    known = np.flatnonzero(np.isfinite(y))
+    keep = known[np.linspace(0, len(known) - 1, min(columns, len(known))).astype(int)]
+    return frame.dots(x[keep], y[keep], f"{class_} small")
 
 
 def _tame(predicted: np.ndarray, measured: np.ndarray) -> np.ndarray:
@@ -279,9 +285,8 @@ def over_time(runs: Sequence[Run], curves: Sequence[Curve], columns: int) -> Mar
     inside = []
     for k, c in enumerate(curves):
         share = max(20, int(columns * lengths[k] / lengths.sum()))
-        inside.append(
-            charts.curve(frame, c.over(c.time) + begins[k], c.difference, "difference", share)
-        )
+        at = c.over(c.time) + begins[k]
+        inside.append(_windows(runs[k], frame, at, c.difference, "difference", share))
     edges = "".join(
         f"M{float(frame.X(b)):.1f} {frame.top}V{frame.height - frame.bottom}" for b in begins[1:-1]
     )

@@ -88,11 +88,10 @@ def _factor(before: float, after: float) -> str:
     if not (math.isfinite(before) and math.isfinite(after)) or after <= 0 or before <= 0:
         return ""
     ratio = before / after
-    return (
-        f" ({plain(ratio, 2)} times smaller)"
-        if ratio >= 1
-        else f" ({plain(1 / ratio, 2)} times larger)"
-    )
+    if 0.95 < ratio < 1.05:
+        return ", about the same"
+    size, way = (ratio, "smaller") if ratio > 1 else (1.0 / ratio, "larger")
+    return f" ({plain(size, 2)} times {way})"
 
 
 def tiles(fit: Fit) -> Markup:
