@@ -17,7 +17,7 @@ from isthmus.identify.logs import Log, target
 from isthmus.identify.problem import Problem
 from isthmus.identify.window import begin
 from isthmus.losses.residuals import Channel
-from isthmus.losses.windows import MultipleShooting, Span, WholeRun
+from isthmus.losses.windows import MultipleShooting, Span, Windows
 from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.simulate.many import rollout_many
@@ -81,7 +81,8 @@ def runs_of(fit: Fit, problem: Problem) -> list[Run]:
     evaluation = problem.heldout_evaluation
     if evaluation is None:
         return found
-    kind = WholeRun() if isinstance(problem.kind, MultipleShooting) else problem.kind
+    kind = problem.kind
+    kind = Windows(kind.steps) if isinstance(kind, MultipleShooting) else kind
     logs = problem.heldout_logs
     _, spans = cut(problem.template, logs, evaluation.plan, kind, problem.sigma)
     points = np.stack([first[:p], fit.x[:p]])

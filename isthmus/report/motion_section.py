@@ -108,8 +108,8 @@ def _how(problem: Problem) -> str:
         return "Each run is simulated from its measured start to its end, without a look at the measurement again."
     if isinstance(kind, MultipleShooting):
         return (
-            "Fitted runs are simulated in segments with fitted starts; held-out runs from their measured start to "
-            "the end."
+            "Fitted runs are simulated in segments with fitted starts, held-out runs in windows of the same length "
+            "from measured ones."
         )
     return (
         "As in the loss, the simulation starts anew from the measured state at the beginning of each window; "

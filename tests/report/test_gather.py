@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
+import isthmus as ist
 from isthmus.losses.windows import Span
 from isthmus.report.gather import apart, pooled, runs_of
 from tests.report.fits import real
@@ -27,6 +30,16 @@ def test_what_is_drawn_as_predicted_is_what_a_rollout_gives():
         inside = curve.at >= 0
         np.testing.assert_allclose(curve.predicted[inside], run.q_predicted[inside, 0], atol=1e-9)
         assert np.isnan(curve.predicted[~inside]).all()
+
+
+def test_windows_of_held_out_runs_are_those_of_the_problem():
+    fit = real()
+    shooting = dataclasses.replace(fit.problem, loss=ist.MultipleShooting(25))
+    runs = runs_of(dataclasses.replace(fit, x=shooting.evaluation.start), shooting)
+    for run, evaluation in zip(
+        runs, (shooting.evaluation, shooting.heldout_evaluation), strict=True
+    ):
+        assert [s.steps for s in run.spans] == evaluation.windows["steps"].tolist()
 
 
 def test_windows_that_overlap_are_drawn_once():
