@@ -62,3 +62,16 @@ def test_a_search_that_ran_out_of_steps_goes_on_where_it_ended(study):
 def test_nothing_to_resume_is_refused(study):
     with pytest.raises(BadOption, match="nothing to resume"):
         ist.run_study(study, resume=True)
+
+
+def test_a_search_in_rounds_keeps_its_records_and_goes_on_from_them(study, tmp_path):
+    hopping = (
+        'kind = "basin_hopping"\nislands = 2\nlocal = { kind = "levenberg_marquardt", steps = 20 }'
+    )
+    for rounds in (1, 2):
+        text = f"{TEXT}\n[search]\n{hopping}\nrounds = {rounds}\n"
+        (tmp_path / "study.toml").write_text(text, encoding="utf-8")
+        fit = ist.run_study(tmp_path / "study.toml", resume=rounds == 2)
+        assert len(fit.history) == rounds
+    lines = next((tmp_path / "fit").glob("*.jsonl")).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 3  # what it belongs to, and two rounds
