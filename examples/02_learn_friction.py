@@ -1,7 +1,6 @@
 """A pendulum with unknown friction learns it: a network on the passive torque, trained through the simulator."""
 
 import argparse
-import dataclasses
 from pathlib import Path
 
 import matplotlib
@@ -10,12 +9,10 @@ matplotlib.use("Agg")  # a file, no window
 import jax
 import matplotlib.pyplot as plt
 import numpy as np
-from jax.flatten_util import ravel_pytree
-from scipy.optimize import minimize
 
 import isthmus as ist
 
-DT, STEPS = 0.01, 20
+DT = 0.01
 
 
 def learn():
@@ -28,29 +25,9 @@ def learn():
 
     wire = ist.Wire("joint/passive_torque", reads=["joint/velocity"], net=ist.MLP(width=8, depth=1))
     hybrid = ist.Blueprint([wire]).attach(plain, key=jax.random.key(0), data=log)
-    weights, unravel = ravel_pytree(hybrid.networks[0].net)
-    trained = lambda w: with_weights(hybrid, unravel(w))
-    q, v = (x[:-1].reshape(-1, STEPS, 1) for x in (log.q, log.v))  # windows of the log
-
-    def loss(w):
-        roll = lambda q, v: ist.rollout(trained(w), ist.State(q, v), None, dt=DT, steps=STEPS - 1).q
-        return jax.numpy.mean((jax.vmap(roll)(q[:, 0], v[:, 0]) - q) ** 2)
-
-    slope = ist.native.compile(jax.value_and_grad(loss), np.asarray(weights))
-    found = minimize(
-        slope,
-        weights,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": 400, "ftol": 0.0, "gtol": 1e-9},
-    )
-    return plain, truth, trained(found.x)
-
-
-def with_weights(model, net):
-    """The model with other weights in its only network."""
-    (wired,) = model.networks
-    return dataclasses.replace(model, networks=(dataclasses.replace(wired, net=net),))
+    problem = ist.Problem(hybrid, log, free=[ist.Free("network/*")], loss=ist.Windows(20))
+    fit = ist.fit(problem, ist.LevenbergMarquardt(steps=200, tolerance=1e-6))
+    return plain, truth, fit.model
 
 
 def friction(model, speeds):

@@ -13,7 +13,7 @@ from isthmus.export.mjcf import to_mjcf
 from isthmus.model.model import Model
 from isthmus.simulate.motion import Motion
 
-ROW, INNER = 0.02, 0.002
+ROW, INNER = 0.01, 0.005
 """Time between rows, and between MuJoCo's steps [s]."""
 LIMIT = 5e-4
 """Largest torque of a motor [N·m]."""

@@ -141,6 +141,11 @@ class Evaluation:
         """A digest of all that the loss is made of."""
         return fingerprint(self)
 
+    @property
+    def matrix_at_hand(self) -> bool:
+        """Whether a Gauss-Newton matrix costs little: few numbers, or a search has compiled it already."""
+        return self.plan.size <= ACCUMULATE or "jacobian" in vars(self.compiled)
+
     # what a search asks for ---------------------------------------------------------------------------------------
 
     def normal(self, X: Points) -> Normal:

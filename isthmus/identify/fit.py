@@ -18,7 +18,7 @@ from isthmus.identify.problem import Problem
 from isthmus.identify.progress import progress, wanted
 from isthmus.identify.quality import Errors, errors_of, heldout_errors
 from isthmus.identify.search import AbstractSearch, Listener, Outcome
-from isthmus.identify.sensitivity import Sensitivity, sensitivity
+from isthmus.identify.sensitivity import Sensitivity, sensitivity, unknown
 from isthmus.losses.windows import WholeRun
 from isthmus.model.model import Model
 
@@ -185,7 +185,7 @@ def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     evaluation, parameters = problem.evaluation, problem.parameters
     x, p = outcome.x[outcome.best], parameters.size
     first = parameters.reported(starts[0, :p])[0]
-    known = sensitivity(evaluation, x)
+    known = (sensitivity if evaluation.matrix_at_hand or p <= MANY else unknown)(evaluation, x)
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
     return Fit(
@@ -221,13 +221,17 @@ def doubts(
     return tuple(said)
 
 
+MANY = 100
+"""Beyond so many numbers, errors are told only where the search has their matrix at hand."""
+
+
 def late(problem: Problem, x: np.ndarray) -> list[str]:
     """Whether log and fitted simulation are out of step in time."""
-    from isthmus.identify.preflight import MANY, differences
+    from isthmus.identify import preflight
 
-    if problem.parameters.size > MANY:
+    if problem.parameters.size > preflight.MANY:
         return []
-    found = shifts(problem, x, differences(problem.evaluation, x))
+    found = shifts(problem, x, preflight.differences(problem.evaluation, x))
     return [shift.worry for shift in found if shift.worry]
 
 

@@ -57,10 +57,22 @@ def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivi
     inverse, null = pseudo_inverse(H * size[:, None] * size[None], held)
     C = noise**2 * report @ (size[:, None] * inverse * size[None]) @ report.T
     errors = _errors(C, report, size, null, held)
-    told = undetermined(evaluation, z, null, held, size) if null.size else ()
+    telling = physical(null, parameters.is_weight())
+    told = undetermined(evaluation, z, telling, held, size) if telling.size else ()
     names = parameters.names
     stuck = tuple(names[k] for k in np.flatnonzero(held)) if len(names) == p else ()
     return Sensitivity(values, errors, C, noise, stuck, tuple(str(t) for t in told))
+
+
+def unknown(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivity:
+    """The numbers without errors, for networks: a matrix of all weights would cost more than their search."""
+    parameters = evaluation.plan.parameters
+    z = x[: parameters.size]
+    values, _ = parameters.reported(z)
+    nothing = np.full(len(values), np.nan)
+    cost = float(evaluation.cost(x[None])[0])
+    noise = float(np.sqrt(max(2.0 * cost, 0.0) / max(evaluation.data - len(z), 1)))
+    return Sensitivity(values, nothing, np.full((len(values),) * 2, np.nan), noise, (), ())
 
 
 def pseudo_inverse(
@@ -80,6 +92,16 @@ def pseudo_inverse(
     return inverse, null
 
 
+def physical(null: Float[np.ndarray, "p k"], weights: np.ndarray) -> Float[np.ndarray, "p m"]:
+    """Directions that are not determined, as far as they move anything but weights of networks: those have many."""
+    if not weights.any() or not null.size:
+        return null
+    _, sizes, turns = np.linalg.svd(null[~weights], full_matrices=False)
+    moved = null @ turns[sizes > 0.1].T
+    moved[weights] = 0.0
+    return moved / np.maximum(np.linalg.norm(moved, axis=0), 1e-300)[None]
+
+
 def _errors(
     C: np.ndarray, report: np.ndarray, size: np.ndarray, null: np.ndarray, held: np.ndarray
 ) -> np.ndarray:
@@ -92,4 +114,4 @@ def _errors(
     return np.where(only_held, np.nan, errors)
 
 
-__all__ = ["Sensitivity", "Undetermined", "sensitivity"]
+__all__ = ["Sensitivity", "Undetermined", "sensitivity", "unknown"]
