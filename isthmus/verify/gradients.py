@@ -8,7 +8,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
+from isthmus.augment.wired import Wired
 from isthmus.errors import BadOption
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, as_control
@@ -86,8 +88,9 @@ def check_gradients(
 ) -> GradientReport:
     """Compares forward mode, reverse mode and differences of the end of a rollout, always in float64.
 
-    For every leaf of the model, the initial state and the torques: `agrees`, `no effect`, `kink here` (the slope
-    differs to either side) or `WRONG`. `tolerance` is relative to `max(|difference|, typical loss / typical
+    For every leaf of the model, the weights of its networks, the initial state and the torques: `agrees`, `no
+    effect`, `kink here` (the slope differs to either side) or `WRONG`. `tolerance` is relative to
+    `max(|difference|, typical loss / typical
     number)`. Also tells by how much halving `dt` [s] changes the motion. `steps` (50 without controls) and
     further options as in `rollout`. `print` the report.
     """
@@ -117,8 +120,11 @@ def _steps(control: Control, steps: int | None) -> int:
 def _groups(model: Model, state: State) -> dict[str, AnyArray]:
     """All numbers that the motion may depend on, by name; of the controls, a constant added to each column."""
     leaves = {spec.name: np.asarray(getattr(model, field)) for field, spec in leaf_fields()}
+    weights = {
+        f"network/{wired.name}": np.asarray(ravel_pytree(wired.net)[0]) for wired in model.networks
+    }
     return {
-        **{name: value for name, value in leaves.items() if value.size},
+        **{name: value for name, value in (leaves | weights).items() if value.size},
         "state/q": np.asarray(state.q), "state/v": np.asarray(state.v), "controls": np.zeros(model.dof),
     }  # fmt: skip
 
@@ -128,11 +134,18 @@ def _assembled(
 ) -> tuple[Model, State, Control]:
     """Model, state and controls that have these numbers."""
     leaves = {f: numbers[spec.name] for f, spec in leaf_fields() if spec.name in numbers}
+    leaves["networks"] = tuple(_reweighted(wired, numbers) for wired in model.networks)
     moved = State(numbers["state/q"], numbers["state/v"], state.memory, state.time)
     torque = numbers["controls"][None] + (
         np.zeros((steps, model.dof)) if control.torque is None else control.torque
     )
     return dataclasses.replace(model, **leaves), moved, dataclasses.replace(control, torque=torque)
+
+
+def _reweighted(wired: Wired, numbers: dict[str, AnyArray]) -> Wired:
+    """A network with these weights."""
+    flat, unravel = ravel_pytree(wired.net)
+    return dataclasses.replace(wired, net=unravel(numbers.get(f"network/{wired.name}", flat)))
 
 
 def _step_change(
