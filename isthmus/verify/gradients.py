@@ -133,7 +133,9 @@ def _assembled(
     model: Model, state: State, control: Control, numbers: dict[str, AnyArray], steps: int
 ) -> tuple[Model, State, Control]:
     """Model, state and controls that have these numbers."""
-    leaves = {f: numbers[spec.name] for f, spec in leaf_fields() if spec.name in numbers}
+    leaves: dict[str, Any] = {
+        f: numbers[spec.name] for f, spec in leaf_fields() if spec.name in numbers
+    }
     leaves["networks"] = tuple(_reweighted(wired, numbers) for wired in model.networks)
     moved = State(numbers["state/q"], numbers["state/v"], state.memory, state.time)
     torque = numbers["controls"][None] + (
@@ -145,7 +147,9 @@ def _assembled(
 def _reweighted(wired: Wired, numbers: dict[str, AnyArray]) -> Wired:
     """A network with these weights."""
     flat, unravel = ravel_pytree(wired.net)
-    return dataclasses.replace(wired, net=unravel(numbers.get(f"network/{wired.name}", flat)))
+    return dataclasses.replace(
+        wired, net=unravel(jnp.asarray(numbers.get(f"network/{wired.name}", flat)))
+    )
 
 
 def _step_change(
