@@ -27,8 +27,8 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; \
 	  do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
-demo: $(ready) ## simulate a mechanism and write a picture to out/
-	@.venv/bin/python examples/00_hello.py --out out $(ARGS)
+demo: $(ready) ## identify a pendulum from noisy logs; table, picture and report go to out/
+	@.venv/bin/python examples/03_identify.py --out out $(ARGS)
 
 test: $(ready) ## all tests; fewer: make test ARGS="-m 'not slow' tests/spatial"
 	@.venv/bin/python -m pytest -q -n 2 --dist loadfile $(ARGS)

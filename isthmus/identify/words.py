@@ -26,8 +26,12 @@ class Undetermined:
 
     names: tuple[str, ...]
     combinations: tuple[str, ...]
+    rival: str = ""
+    """Who else can bring about the same."""
 
     def __str__(self) -> str:
+        if self.rival:
+            return f"{', '.join(self.names)} cannot be told from what the {self.rival} can do."
         if not self.combinations:
             have = "has" if len(self.names) == 1 else "have"
             return f"{', '.join(self.names)} {have} no effect on what is compared."
@@ -51,7 +55,10 @@ def undetermined(
         rows = null[part]
         basis = np.linalg.svd(rows, full_matrices=False)
         own = basis[0][:, basis[1] > PART]
-        if own.size:
+        physical = [names[k] for k in part if not names[k].startswith("network/")]
+        if len(physical) < len(part):  # weights have many ways to do the same, which is no news
+            found += [Undetermined(tuple(physical), (), "networks")] if physical else []
+        elif own.size:
             found.append(_told(evaluation, z, names, np.array(part), own))
     return tuple(found)
 

@@ -211,12 +211,19 @@ def scatter(motions: Sequence[Motion]) -> float:
 
 
 def _search(model: Model) -> str:
-    return """[search]
-kind = "levenberg_marquardt"  # or lbfgs, adam, lengthening_horizon, basin_hopping (docs/identify.md)
+    if model.dof > GLOBAL_DOFS:
+        return """[search]
+kind = "levenberg_marquardt"  # or lbfgs, adam, lengthening_horizon, basin_hopping … (docs/identify.md)
 # steps = 100"""
+    return """# From many places, so that a false minimum is left again; levenberg_marquardt alone is quicker.
+[search]
+kind = "basin_hopping"  # or levenberg_marquardt, lbfgs, adam, lengthening_horizon … (docs/identify.md)
+local = "levenberg_marquardt"
+islands = 8
+rounds = 5  # or seconds = 60"""
 
 
 def _output() -> str:
     return """[output]
 folder = "fit"
-formats = ["urdf"]  # or mjcf, and model: all of it, networks too"""
+formats = ["urdf", "report"]  # or mjcf, and model: all of it, networks too"""

@@ -32,22 +32,25 @@ class Written:
     failed: tuple[str, ...]
 
 
-Writer = Callable[[Fit, Problem, Path], Path]
-
-
-def as_urdf(fit: Fit, problem: Problem, folder: Path) -> Path:
+def as_urdf(study: Study, problem: Problem, fit: Fit) -> Path:
     """The identified mechanism as URDF."""
-    return _exported(export_urdf, fit.model, folder / f"{fit.model.name}.urdf")
+    return _exported(export_urdf, fit.model, study.folder / f"{fit.model.name}.urdf")
 
 
-def as_mjcf(fit: Fit, problem: Problem, folder: Path) -> Path:
+def as_mjcf(study: Study, problem: Problem, fit: Fit) -> Path:
     """The identified mechanism as MJCF."""
-    return _exported(export_mjcf, fit.model, folder / f"{fit.model.name}.xml")
+    return _exported(export_mjcf, fit.model, study.folder / f"{fit.model.name}.xml")
 
 
-def as_model(fit: Fit, problem: Problem, folder: Path) -> Path:
+def as_model(study: Study, problem: Problem, fit: Fit) -> Path:
     """Everything, networks too, as `ist.load` reads it."""
-    return _exported(save, fit.model, folder / f"{fit.model.name}.safetensors")
+    return _exported(save, fit.model, study.folder / f"{fit.model.name}.safetensors")
+
+
+def as_report(study: Study, problem: Problem, fit: Fit) -> Path:
+    """One HTML page about all of it."""
+    again = f"isthmus fit study.toml\n\n# study.toml\n{study.text}"
+    return write_report(fit, study.folder / "report.html", problem=problem, command=again)
 
 
 def _exported(export: Callable[..., Any], model: Model, path: Path) -> Path:
@@ -55,7 +58,9 @@ def _exported(export: Callable[..., Any], model: Model, path: Path) -> Path:
     return path
 
 
-WRITERS: dict[str, Writer] = {"urdf": as_urdf, "mjcf": as_mjcf, "model": as_model}
+WRITERS: dict[str, Callable[[Study, Problem, Fit], Path]] = {
+    "urdf": as_urdf, "mjcf": as_mjcf, "model": as_model, "report": as_report
+}  # fmt: skip
 
 
 def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
@@ -70,14 +75,9 @@ def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
     formats = dict.fromkeys([*study.formats, *(["model"] if fit.model.networks else [])])
     for kind in formats:
         try:
-            files.append(WRITERS[kind](fit, problem, folder))
+            files.append(WRITERS[kind](study, problem, fit))
         except IsthmusError as error:
             failed.append(f"{kind}: {words_of(error)}")
-    try:
-        again = f"isthmus fit study.toml\n\n# study.toml\n{study.text}"
-        files.append(write_report(fit, folder / "report.html", problem=problem, command=again))
-    except IsthmusError as error:
-        failed.append(f"report: {words_of(error)}")
     return Written(tuple(files), tuple(failed))
 
 

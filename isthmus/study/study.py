@@ -25,8 +25,9 @@ from isthmus.study.searches import loss_in, search_in
 if TYPE_CHECKING:
     from isthmus.identify.problem import Problem
 
-FORMATS = ("urdf", "mjcf", "model")
+FORMATS = ("urdf", "mjcf", "model", "report")
 """What can be written beside the result."""
+USUAL = ("urdf", "report")
 INTEGRATORS = ("semi_implicit", "explicit_euler", "rk4")
 
 TOP = {
@@ -87,7 +88,7 @@ class Study:
     search: AbstractSearch = dataclasses.field(default_factory=LevenbergMarquardt)
     output: str = "fit"
     """Folder of the results."""
-    formats: tuple[str, ...] = FORMATS[:1]
+    formats: tuple[str, ...] = USUAL
     here: Path = dataclasses.field(default_factory=Path)
     """Where relative paths start: the folder of the file."""
     source: str = "study"
@@ -149,7 +150,7 @@ def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
         "reading": _reading(data.get("read", {})), "wires": _wires(data, faults),
         "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": data.get("time", {}),
         "search": search_in(search, "[search]", faults),
-        "output": output.get("folder", "fit"), "formats": _formats(output.get("formats", FORMATS[:1]), faults),
+        "output": output.get("folder", "fit"), "formats": _formats(output.get("formats", USUAL), faults),
     }  # fmt: skip
 
 

@@ -68,11 +68,20 @@ def options_of(cls: Any, besides: Mapping[str, Kind] | None = None) -> dict[str,
 
 def made(cls: Any, table: Mapping[str, Any], who: str, faults: list[str]) -> Any:
     """An object of a class whose options are the table; None, and a sentence more, where it refuses them."""
+    declared = {field.name: str(field.type) for field in dataclasses.fields(cls)}
+    options = {name: _as_declared(value, declared[name]) for name, value in table.items()}
     try:
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in table.items()})
+        return cls(**options)
     except IsthmusError as bad:
         faults.append(f"{who}: {words_of(bad)}")
         return None
+
+
+def _as_declared(value: Any, kind: str) -> Any:
+    """Lists as tuples, and whole numbers as `float` where that is wanted."""
+    if isinstance(value, list):
+        return tuple(value)
+    return float(value) if kind.startswith("float") and isinstance(value, int) else value
 
 
 def words_of(error: IsthmusError) -> str:

@@ -25,7 +25,7 @@ kind = "windows"
 steps = 20
 noise = 1e-3
 [output]
-formats = ["urdf", "mjcf", "model"]
+formats = ["urdf", "mjcf", "model", "report"]
 """
 
 

@@ -65,6 +65,20 @@ def test_a_study_says_what_its_file_says(tmp_path):
     assert study.text == WHOLE
 
 
+def test_a_search_may_stand_inside_another_by_name_or_as_a_table():
+    data = tomllib.loads(WHOLE)
+    table = {"kind": "basin_hopping", "local": "adam", "islands": 4, "seconds": 60}
+    found = ist.Study.from_table(data | {"search": table}).search
+    assert found == ist.BasinHopping(ist.Adam(), islands=4, seconds=60.0)
+    table["local"] = {"kind": "lbfgs", "stps": 3}
+    with pytest.raises(
+        BadStudy, match=r"\[search\], local \(lbfgs\) does not know 'stps'. Did you mean 'steps'"
+    ):
+        ist.Study.from_table(data | {"search": table})
+    with pytest.raises(BadStudy, match="does not know 'store'"):
+        ist.Study.from_table(data | {"search": {"kind": "basin_hopping", "store": "x"}})
+
+
 def test_paths_start_at_the_folder_of_the_file(tmp_path):
     write_logs(tmp_path / "deep" / "logs", 3)
     (tmp_path / "deep" / "study.toml").write_text(WHOLE, encoding="utf-8")

@@ -1,0 +1,229 @@
+"""Identify a double pendulum from noisy logs: masses and lengths, what the physics misses, what the data cannot tell.
+
+The logs come from a simulation whose truth we know: two uniform rods, driven by chirps at both joints, with friction
+that the model lacks. Four fits follow: masses and lengths, from anywhere in wide bounds; the same with a small network
+on the passive torque; centres of mass and inertias free too; and motion without torques.
+"""
+
+import argparse
+import dataclasses
+import warnings
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")  # a file, no window
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+
+import isthmus as ist
+
+DT, NOISE, WINDOW = 0.01, 2e-3, 40  # [s], [rad], steps
+TRUE = {"mass": np.array([0.9, 0.5]), "length": np.array([0.6, 0.4])}  # [kg], [m]
+FREE = [
+    ist.Free("mass", low=0.1, high=3.0, shape=2, start=[2.0, 2.0]),
+    ist.Free("length", low=0.1, high=1.5, shape=2, start=[1.2, 0.3]),
+]
+GREY, BEFORE, AFTER = "#b3b8bf", "#e07a2f", "#17609f"
+HOW = {"loss": ist.Windows(WINDOW), "noise": NOISE}
+
+
+def rods(p):
+    """Two uniform rods: the model, which knows no friction."""
+    return ist.library.pendulum(lengths=p["length"], masses=p["mass"])
+
+
+def bodies(p):
+    """The same with centres of mass [m] below the joints and moments of inertia [kg·m²] of their own."""
+    zero, moment = jnp.zeros(2), p["inertia"]
+    com = jnp.stack([zero, zero, -p["com"]], axis=1)
+    inertia = jnp.stack([moment, moment, 0.01 * moment, zero, zero, zero], axis=1)
+    return rods(p).set("link/com", com).set("link/inertia", inertia)
+
+
+def true_pendulum():
+    """What the logs are made with."""
+    driven = rods(TRUE).set("joint/damping", [0.02, 0.01]).set("joint/friction", [0.1, 0.04])
+    return driven.set("joint/friction_speed", 0.3)
+
+
+def record(seed, seconds, drive=1.0):
+    """A log of the true pendulum: chirps on both joints, positions and velocities with noise."""
+    rng = np.random.default_rng(seed)
+    t = DT * np.arange(round(seconds / DT) + 1)[:, None]
+    slow, fast, phase = rng.uniform(0.2, 0.5, 2), rng.uniform(1.5, 3.0, 2), rng.uniform(0.0, 6.0, 2)
+    turns = slow * t + 0.5 * (fast - slow) * t**2 / seconds
+    torque = drive * np.array([2.0, 0.5]) * np.sin(2.0 * np.pi * turns + phase)
+    start = ist.State(rng.uniform(-1.0, 1.0, 2), np.zeros(2))
+    held = np.repeat(torque[:-1], 10, axis=0)  # ten fine steps for each row of the log
+    clean = ist.rollout(true_pendulum(), start, held, dt=DT / 10, integrator="rk4")[::10]
+    q = clean.q + NOISE * rng.standard_normal(clean.q.shape)
+    v = clean.v + 5.0 * NOISE * rng.standard_normal(clean.v.shape)
+    acted = {"joint/control": torque} if drive else {}
+    return ist.Motion(clean.t, q, v, acted, clean.joints)
+
+
+def identify(logs, heldout, how, rounds):
+    """Masses and lengths of the rods, by local searches from many places."""
+    problem = ist.Problem(make=rods, motions=logs, free=FREE, heldout=heldout, **how)
+    local = ist.LevenbergMarquardt(steps=30)
+    return ist.fit(problem, ist.BasinHopping(local, islands=8, rounds=rounds))
+
+
+def learn(plain, logs, heldout, how, width):
+    """The same with a network on the passive torque, which starts with no effect."""
+    net = ist.MLP(width=width, depth=1)
+    wire = ist.Wire("joint/passive_torque", reads=["joint/velocity"], net=net, name="friction")
+    wired = ist.Blueprint([wire]).attach(plain.model, key=jax.random.key(0), data=logs).networks
+    hybrid = lambda p: dataclasses.replace(rods(p), networks=wired)
+    free = [dataclasses.replace(f, start=found(plain, f.name)) for f in FREE]
+    free.append(ist.Free("network/*"))
+    problem = ist.Problem(
+        make=hybrid, motions=logs, free=free, heldout=heldout, weight_penalty=1e-2, **how
+    )
+    return ist.fit(problem, ist.LevenbergMarquardt(steps=60))
+
+
+def ask_too_much(plain, logs, how):
+    """Centres of mass and inertias free too: five numbers more than the motion can tell."""
+    mass, length = found(plain, "mass"), found(plain, "length")
+    free = [dataclasses.replace(f, start=found(plain, f.name)) for f in FREE]
+    free.append(ist.Free("com", low=0.01, high=1.0, shape=2, start=length / 2))
+    free.append(ist.Free("inertia", low=1e-4, high=1.0, shape=2, start=mass * length**2 / 12))
+    return ist.fit(ist.Problem(make=bodies, motions=logs, free=free, **how))
+
+
+def ask_without_torques(logs, how):
+    """The rods swing freely: nothing says how heavy they are."""
+    return ist.fit(ist.Problem(make=rods, motions=logs, free=FREE, **how))
+
+
+def found(fit, name):
+    """Both numbers of a name."""
+    return np.array([fit[f"{name}[{k}]"].value for k in range(2)])
+
+
+def main(out: str = "out", quick: bool = False) -> None:
+    """Makes logs, fits, checks what was found, writes a table, a picture and a report."""
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    seconds, count, rounds, width = (1.6, 4, 2, 3) if quick else (4.0, 6, 5, 6)
+    how = HOW if quick else {**HOW, "integrator": "rk4"}
+    logs = [record(seed, seconds) for seed in range(count)]
+    heldout = [record(seed, seconds) for seed in (100, 101)]
+    free_swings = [record(seed, seconds, drive=0.0) for seed in range(count)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the doubts are printed below
+        plain = identify(logs, heldout, how, rounds)
+        learned = learn(plain, logs, heldout, how, width)
+        too_much = ask_too_much(plain, logs, how)
+        free_swing = ask_without_torques(free_swings, how)
+    text = told(plain, learned, too_much, free_swing)
+    print(text)
+    (folder / "identify.txt").write_text(f"{text}\n", encoding="utf-8")
+    draw(folder / "identify.png", plain, learned, logs[0], heldout[0])
+    title = "A double pendulum with friction that the model lacked"
+    ist.write_report(learned, folder / "report.html", title=title, notes=text.splitlines()[-5:])
+    ist.save(learned.model, folder / "pendulum.safetensors")
+    print(f"wrote {folder}: identify.png, identify.txt, report.html, pendulum.safetensors")
+    check(plain, learned, too_much, free_swing)
+
+
+def told(plain, learned, too_much, free_swing):
+    """The table: estimates beside the truth, errors, and what is not determined, in words."""
+    lines = [f"{'':12}{'truth':>8}{'rods alone':>14}{'with network':>15}"]
+    for name, unit in (("mass", "kg"), ("length", "m")):
+        for k, true in enumerate(TRUE[name]):
+            one, two = (fit[f"{name}[{k}]"].value for fit in (plain, learned))
+            lines.append(
+                f"{name} {k + 1} [{unit}]".ljust(12) + f"{true:8.3f}{one:14.3f}{two:15.3f}"
+            )
+    rms = lambda fit, errors: 1e3 * getattr(fit, errors)["joint/position"][1]
+    for title, errors in (("fitted", "errors"), ("held out", "heldout")):
+        pair = f"{rms(plain, errors):14.1f}{rms(learned, errors):15.1f}"
+        lines.append(f"{title} [mrad]".ljust(20) + pair)
+    lines.append(f"\nA residual of {plain.noise:.0f} times the noise remains without the network.")
+    lines.append("With centres of mass and inertias free too:")
+    lines += [f"  {words}" for words in too_much.undetermined]
+    lines.append("Without torques:")
+    lines += [f"  {words}" for words in free_swing.undetermined]
+    return "\n".join(lines)
+
+
+def draw(path, plain, learned, seen, unseen):
+    """Measured and predicted motion, of a log that was fitted and of one that was held out; the friction learned."""
+    figure, panels = plt.subplots(
+        2,
+        3,
+        figsize=(12.0, 6.0),
+        dpi=160,
+        layout="constrained",
+        width_ratios=(1, 1, 0.8),
+        sharex="col",
+    )
+    for column, log, title in (
+        (0, seen, "a fitted log"),
+        (1, unseen, "held out: a log the fit has not seen"),
+    ):
+        predicted = [roll(fit.model, log).q for fit in (plain, learned)]
+        for k in range(2):
+            axes = panels[k, column]
+            axes.plot(log.t[::4], log.q[::4, k], "o", color=GREY, ms=5.0, mew=0.0, label="measured")
+            axes.plot(log.t, predicted[0][:, k], color=BEFORE, lw=1.6, label="rods alone")
+            axes.plot(log.t, predicted[1][:, k], color=AFTER, lw=1.8, label="rods and network")
+            axes.set(xlim=(0.0, log.t[-1]), facecolor="#eef4fa" if column else "white")
+        panels[0, column].set_title(title, loc="left", fontweight="bold")
+    speeds = np.linspace(-4.0, 4.0, 201)
+    for k in range(2):
+        axes = panels[k, 2]
+        axes.plot(speeds, friction(true_pendulum(), k, speeds), color=GREY, lw=5.0)
+        axes.plot(speeds, 0.0 * speeds, color=BEFORE, lw=1.6)
+        axes.plot(speeds, friction(learned.model, k, speeds), color=AFTER, lw=1.8)
+        axes.set_ylabel("friction [N·m]")
+        panels[k, 0].set_ylabel(f"joint {k + 1} [rad]")
+    panels[0, 2].set_title("friction learned (grey: truth)", loc="left", fontweight="bold")
+    for axes, label in zip(panels[1], ("time [s]", "time [s]", "velocity [rad/s]"), strict=True):
+        axes.set_xlabel(label)
+    for axes in panels.flat:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(color="#d8d8d8", lw=0.5)
+        axes.set_axisbelow(True)
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=3, frameon=False, loc="outside upper center", fontsize=11)
+    figure.savefig(path)
+    plt.close(figure)
+
+
+def roll(model, log):
+    """The whole log simulated from its first row."""
+    start = ist.State(log.q[0], log.v[0])
+    return ist.rollout(model, start, log.controls[:-1], dt=DT, integrator="rk4")
+
+
+def friction(model, joint, speeds):
+    """Passive torque [N·m] of one joint at each speed [rad/s], the other one at rest."""
+    v = np.zeros((len(speeds), 2))
+    v[:, joint] = speeds
+    seen = ist.observe(model, ist.State(np.zeros_like(v), v), names=["joint/passive_torque"])
+    return seen["joint/passive_torque"][:, joint]
+
+
+def check(plain, learned, too_much, free_swing):
+    """What must come out."""
+    before, after = (fit.heldout["joint/position"][1] for fit in (plain, learned))
+    assert plain.noise > 5.0, "the friction that the model lacks should leave a residual"
+    assert after < 0.5 * before, f"held out: {before:.3g} rad before, {after:.3g} rad after"
+    for name in TRUE:
+        np.testing.assert_allclose(found(learned, name), TRUE[name], rtol=0.1)
+    assert any("length[1]" in words for words in too_much.undetermined)
+    assert any("mass[0] / mass[1]" in words for words in free_swing.undetermined)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", default="out", help="folder for what is written")
+    parser.add_argument("--quick", action="store_true", help="less data, for a look")
+    given = parser.parse_args()
+    main(given.out, given.quick)
