@@ -116,9 +116,14 @@ def main(out: str = "out", quick: bool = False) -> None:
     free_swings = [record(seed, seconds, drive=0.0) for seed in range(count)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the doubts are printed below
+        say = lambda words: print(words, flush=True)
+        say("1 of 4: masses and lengths of two rods, by basin hopping")
         plain = identify(logs, heldout, how, rounds)
+        say("2 of 4: the same with a network on the passive torque")
         learned = learn(plain, logs, heldout, how, width)
+        say("3 of 4: centres of mass and inertias free too")
         too_much = ask_too_much(plain, logs, how)
+        say("4 of 4: motion without torques\n")
         free_swing = ask_without_torques(free_swings, how)
     text = told(plain, learned, too_much, free_swing)
     print(text)
@@ -217,6 +222,7 @@ def check(plain, learned, too_much, free_swing):
     assert after < 0.5 * before, f"held out: {before:.3g} rad before, {after:.3g} rad after"
     for name in TRUE:
         np.testing.assert_allclose(found(learned, name), TRUE[name], rtol=0.1)
+    assert not any("network/" in words for words in learned.undetermined), "weights are no news"
     assert any("length[1]" in words for words in too_much.undetermined)
     assert any("mass[0] / mass[1]" in words for words in free_swing.undetermined)
 
