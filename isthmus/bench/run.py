@@ -23,6 +23,7 @@ CASES = {
     "quadruped": ("native code", "native_cases", "quadruped"),
     "threads": ("native code", "native_cases", "threads"),
     "sysid": ("identification", "sysid", "pendulum"),
+    "sysid-arm": ("identification", "sysid_arm", "arm"),
     "xla-pendulum": ("plain XLA", "engine", "pendulum"),
     "xla-quadruped": ("plain XLA", "engine", "quadruped"),
 }

@@ -16,7 +16,7 @@ class Reproduce:
     """Repeats an experiment of the papers and sets its numbers beside theirs; without a name, lists them."""
 
     study: Annotated[Positional[str], arg(metavar="NAME")] = ""
-    """swimmer …; without it, all are listed."""
+    """swimmer, landscape, spherical …; without it, all are listed."""
     quick: bool = False
     """A small version within seconds; its numbers mean nothing."""
     data: Annotated[str, arg(metavar="FILE", help_behavior_hint="")] = ""
