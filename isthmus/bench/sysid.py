@@ -25,6 +25,8 @@ NOISE = 1e-3
 """Of the measured angles [rad]."""
 CLOSE = 0.01
 """A number of the pendulum, all of which are one, is right within this."""
+ROUNDS = 6
+"""Of basin hopping; every start is an island that keeps its own best point."""
 
 Starts = Float[np.ndarray, "starts n"]
 
@@ -103,20 +105,25 @@ def rows_of(case: Case) -> list[Row]:
         theirs = _seconds(lambda: ends.extend(search(x) for x in case.starts)) / len(case.starts)
         found = f"{case.right(np.stack(ends))}"
     rows = []
-    for name, local, batch in ways():
+    for name, local, batch in ways(len(case.starts)):
         ours, right = _ours(case, local, batch)
         work = f"{case.work}, {name}: {right} of {len(case.starts)} right (peer {found})"
         rows.append(Row(work, ours, PEER, theirs, 10.0, compile=compiling, missing=hint(PEER)))
     return rows
 
 
-def ways() -> list[tuple[str, AbstractSearch, bool]]:
+def ways(starts: int) -> list[tuple[str, AbstractSearch, bool]]:
     """How we search, and whether all starts are one batch."""
     local = ist.LevenbergMarquardt()
     return [
         ("one start at a time", local, False),
         ("all starts at once", local, True),
         ("all at once, lengthening horizon", ist.LengtheningHorizon(local), True),
+        (
+            "all at once, basin hopping",
+            ist.BasinHopping(local, starts, rounds=ROUNDS, batch=starts),
+            True,
+        ),
     ]
 
 
