@@ -8,6 +8,8 @@ from outside.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +21,7 @@ from isthmus.augment.guarantees import Dissipative
 from isthmus.augment.networks import MLP
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
+from isthmus.data.read import read_motion
 from isthmus.errors import BadOption, FitWarning
 from isthmus.experiments import baselines
 from isthmus.experiments.run import Result, Settings, Table
@@ -39,84 +42,122 @@ Predict = Callable[[Motion], tuple[np.ndarray, np.ndarray]]
 ROOT = baselines.ROOT
 WEIGHTS = 1900
 """Of the networks that learn everything, at least: as many as the paper's LSTM."""
-SPANS = {"1-200": (1, 201), "200-900": (200, 901)}
 METHODS = ("plain", "hybrid", "hybrid, dissipative", "LSTM", "MLP", "residual")
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Motions to learn from and motions to be judged by."""
+
+    title: str
+    training: list[Motion]
+    judged: list[Motion]
+    row: float
+    """Time between rows [s]."""
+    substeps: int
+    spans: dict[str, tuple[int, int]]
 
 
 def study(settings: Settings) -> Result:
     """Every medium, method and seed; medians over seeds."""
     links = int(settings.option("links", 3))
-    chosen = str(settings.option("media", "water5" if settings.quick else ",".join(MEDIA))).split(
-        ","
-    )
-    if wrong := [name for name in chosen if name not in MEDIA]:
-        raise BadOption(f"no medium is called {wrong[0]!r}; there are {', '.join(MEDIA)}.")
     seeds = int(settings.option("seeds", 1 if settings.quick else 5))
     model = swimmer(links).set("gravity", 0.0)
     found: dict[str, Any] = {}
     shown: dict[str, Any] = {}
-    for name in chosen:
+    row = ROW
+    for make in _media(settings):
         runs = []
         for seed in range(settings.seed, settings.seed + seeds):
-            errors, curves = one(model, name, seed, settings)
+            source = make(model, seed)
+            errors, curves = one(model, source, seed, settings)
             runs.append(errors)
-            shown.setdefault(name, curves)
-        found[name] = {
+            row = source.row
+            shown.setdefault(source.title, curves)
+        found[source.title] = {
             method: {
                 key: float(np.median([run[method][key] for run in runs])) for key in runs[0][method]
             }
             for method in METHODS
         }
-    figures = {f"motion_{name}": draw_motion(curves) for name, curves in shown.items()}
-    figures["errors"] = draw_errors({MEDIA[n].name: v for n, v in found.items()}, METHODS)
-    return Result(
-        (table(found, links, seeds),),
-        {"links": links, "seeds": seeds, "median": found},
-        figures,
-        notes(found),
-    )
+    figures = {
+        f"motion_{k}": draw_motion(curves, row) for k, curves in enumerate(shown.values(), 1)
+    }
+    figures["errors"] = draw_errors(found, METHODS)
+    numbers = {"links": links, "seeds": seeds, "median": found}
+    return Result((table(found, links, seeds),), numbers, figures, notes(found))
 
 
-def one(model: Model, medium: str, seed: int, settings: Settings) -> tuple[dict, dict]:
-    """Errors of all methods in one medium, trained and judged with the motions of one seed."""
-    rows, long, tests = (61, 241, 1) if settings.quick else (201, 901, 5)
-    count = 3 if settings.quick else 10
-    training = [swim(model, MEDIA[medium], rows, seed=1000 * seed + k) for k in range(count)]
-    judged = [swim(model, MEDIA[medium], long, seed=1000 * seed + 500 + k) for k in range(tests)]
+def _media(settings: Settings) -> list[Callable[[Model, int], Source]]:
+    """What to learn from: MuJoCo in the chosen media, or a recorded file."""
+    if (path := settings.data) is not None:
+        return [lambda model, seed: recorded(path, settings.quick)]
+    text = str(settings.option("media", "water5" if settings.quick else ",".join(MEDIA)))
+    if wrong := [name for name in text.split(",") if name not in MEDIA]:
+        raise BadOption(f"no medium is called {wrong[0]!r}; there are {', '.join(MEDIA)}.")
+    return [
+        functools.partial(simulated, medium=name, quick=settings.quick) for name in text.split(",")
+    ]
+
+
+def simulated(model: Model, seed: int, *, medium: str, quick: bool) -> Source:
+    """Ten motions of 200 rows to learn from, five of 900 to be judged by."""
+    count, rows, tests, long = (3, 61, 1, 241) if quick else (10, 201, 5, 901)
+    swimming = functools.partial(swim, model, MEDIA[medium])
+    training = [swimming(rows, seed=1000 * seed + k) for k in range(count)]
+    judged = [swimming(long, seed=1000 * seed + 500 + k) for k in range(tests)]
+    spans = {"1-200": (1, 201), "200-900": (200, 901)}
+    return Source(MEDIA[medium].name, training, judged, ROW, round(ROW / INNER), spans)
+
+
+def recorded(path: str, quick: bool) -> Source:
+    """A published file: runs 0-9 to learn from, 70-84 to be judged by, 200 rows each."""
+    runs = read_motion(path, dataset="swimmer_mujoco")
+    if len(runs) < 85:
+        raise BadOption(f"{path!r} has {len(runs)} runs; runs 0-9 and 70-84 are needed.")
+    training, judged = (runs[:3], runs[70:72]) if quick else (runs[:10], runs[70:85])
+    shortest = min(map(len, runs))
+    cut = lambda motions: [m[:shortest] for m in motions]
+    spans = {"1-100": (1, 101), "100-200": (100, shortest)}
+    return Source("recorded, 3000 kg/m³", cut(training), cut(judged), 0.02, 10, spans)
+
+
+def one(model: Model, source: Source, seed: int, settings: Settings) -> tuple[dict, dict]:
+    """Errors of all methods on one source, and what they predict of its first motion."""
     steps = 30 if settings.quick else 3000
-    key = jax.random.key(seed)
-    joints, substeps = model.dof - ROOT, round(ROW / INNER)
-    settings.say(f"{MEDIA[medium].name}, seed {seed}: training")
+    key, joints, training = jax.random.key(seed), model.dof - ROOT, source.training
+    whole = lambda net: baselines.train(net, training, source.row, steps=steps).predict
+    settings.say(f"{source.title}, seed {seed}: training")
     predictors: dict[str, Predict] = {
-        "plain": rolled(model),
-        "hybrid": rolled(learned(model, training, settings, key, sure=False)),
-        "hybrid, dissipative": rolled(learned(model, training, settings, key, sure=True)),
-        "LSTM": baselines.train(baselines.lstm(joints, WEIGHTS, key), training, ROW, steps=steps).predict,
-        "MLP": baselines.train(baselines.perceptron(joints, WEIGHTS, key), training, ROW, steps=steps).predict,
+        "plain": rolled(model, source),
+        "hybrid": rolled(learned(model, source, settings, key, sure=False), source),
+        "hybrid, dissipative": rolled(learned(model, source, settings, key, sure=True), source),
+        "LSTM": whole(baselines.lstm(joints, WEIGHTS, key)),
+        "MLP": whole(baselines.perceptron(joints, WEIGHTS, key)),
         "residual": baselines.residual(
-            model, training, ROW, substeps, weights=WEIGHTS, steps=steps, key=key
+            model, training, source.row, source.substeps, weights=WEIGHTS, steps=steps, key=key
         ),
-    }  # fmt: skip
-    curves = {"truth": (np.asarray(judged[0].q)[:, ROOT:], np.asarray(judged[0].v)[:, ROOT:])}
+    }
+    first = source.judged[0]
+    curves = {"truth": (np.asarray(first.q)[:, ROOT:], np.asarray(first.v)[:, ROOT:])}
     errors = {}
     for method, predict in predictors.items():
-        made = [predict(motion) for motion in judged]
+        made = [predict(motion) for motion in source.judged]
         curves[method] = made[0]
-        errors[method] = scored(made, judged)
-        settings.say(f"  {method:<20} {errors[method]['q 200-900']:.3g}")
+        errors[method] = scored(made, source)
+        said = ", ".join(f"{name} {error:.3g}" for name, error in errors[method].items())
+        settings.say(f"  {method}: {said}")
     return errors, curves
 
 
-def learned(
-    model: Model, motions: list[Motion], settings: Settings, key: Any, *, sure: bool
-) -> Model:
+def learned(model: Model, source: Source, settings: Settings, key: Any, *, sure: bool) -> Model:
     """The swimmer with a network for the force on each link, trained through its rollouts."""
     net = Dissipative(MLP(16, 2), coupled=True) if sure else MLP(16, 2)
     wire = Wire("link/external_force", ["link/velocity"], net, rows="each", output_scale=1e-3)
-    hybrid = Blueprint([wire]).attach(model, key=key, data=motions)
-    speed = np.concatenate([np.asarray(m.v) for m in motions]).std(axis=0)
+    hybrid = Blueprint([wire]).attach(model, key=key, data=source.training)
+    speed = np.concatenate([np.asarray(m.v) for m in source.training]).std(axis=0)
     problem = Problem(
-        hybrid, motions, free=[Free("network/*")], loss=Windows(20), wrap=False, substeps=round(ROW / INNER),
+        hybrid, source.training, free=[Free("network/*")], loss=Windows(20), wrap=False, substeps=source.substeps,
         signals=("joint/position", "joint/velocity"),
         noise={"joint/position": 0.2 * speed, "joint/velocity": speed},
     )  # fmt: skip
@@ -128,27 +169,27 @@ def learned(
         return fit(problem, LBFGS(steps=steps, tolerance=1e-12, memory=30), show=False).model
 
 
-def rolled(model: Model) -> Predict:
+def rolled(model: Model, source: Source) -> Predict:
     """Joint angles and velocities by simulation."""
 
     def predict(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
         torque = Control(torque=np.asarray(motion.signals["joint/control"])[:-1])
-        made = rollout(model, motion.state(0), torque, ROW, substeps=round(ROW / INNER))
+        made = rollout(model, motion.state(0), torque, source.row, substeps=source.substeps)
         return np.asarray(made.q)[:, ROOT:], np.asarray(made.v)[:, ROOT:]
 
     return predict
 
 
-def scored(made: list[tuple[np.ndarray, np.ndarray]], judged: list[Motion]) -> dict[str, float]:
+def scored(made: list[tuple[np.ndarray, np.ndarray]], source: Source) -> dict[str, float]:
     """Root mean square over joints, rows and motions, in units of the truth's standard deviation."""
     out = {}
     for letter, part, truth in (
-        ("q", 0, np.stack([np.asarray(m.q)[:, ROOT:] for m in judged])),
-        ("v", 1, np.stack([np.asarray(m.v)[:, ROOT:] for m in judged])),
+        ("q", 0, np.stack([np.asarray(m.q)[:, ROOT:] for m in source.judged])),
+        ("v", 1, np.stack([np.asarray(m.v)[:, ROOT:] for m in source.judged])),
     ):
         with np.errstate(all="ignore"):
             off = np.stack([pair[part] for pair in made]) - truth
-            for span, (first, last) in SPANS.items():
+            for span, (first, last) in source.spans.items():
                 error = (
                     np.sqrt(np.mean(off[:, first:last] ** 2)) if first < off.shape[1] else np.nan
                 )
@@ -158,31 +199,31 @@ def scored(made: list[tuple[np.ndarray, np.ndarray]], judged: list[Motion]) -> d
 
 def table(found: dict, links: int, seeds: int) -> Table:
     """One row for each medium and method."""
-    columns = ("medium", "method", *(f"{a} {span}" for a in ("q", "v") for span in SPANS))
+    columns = tuple(next(iter(next(iter(found.values())).values())))
     number = lambda x: "diverged" if not x < 1e3 else f"{x:.3g}"
     rows = [
-        (MEDIA[medium].name, method, *(number(errors[c]) for c in columns[2:]))
+        (medium, method, *(number(errors[c]) for c in columns))
         for medium, methods in found.items()
         for method, errors in methods.items()
     ]
     title = (
         f"swimmer of {links} links: RMSE over joints ÷ deviation of the truth, "
-        f"steps 1-200 and 200-900, median of {seeds} seeds"
+        f"positions q and velocities v by steps, median of {seeds} seeds"
     )
-    return Table(title, columns, tuple(rows))
+    return Table(title, ("medium", "method", *columns), tuple(rows))
 
 
 def notes(found: dict) -> tuple[str, ...]:
     """What the numbers say."""
     out = []
     for medium, methods in found.items():
-        best = methods["hybrid"]["q 200-900"]
-        lstm, plain, sure = (
-            methods[m]["q 200-900"] for m in ("LSTM", "plain", "hybrid, dissipative")
+        late = [name for name in methods["hybrid"] if name.startswith("q")][-1]
+        best, lstm, plain, sure = (
+            methods[m][late] for m in ("hybrid", "LSTM", "plain", "hybrid, dissipative")
         )
         better = "better" if sure < best else "worse"
         out.append(
-            f"{MEDIA[medium].name}: over steps 200-900 the hybrid is {lstm / best:.3g} times closer than the LSTM and "
+            f"{medium}: over steps {late[2:]} the hybrid is {lstm / best:.3g} times closer than the LSTM and "
             f"{plain / best:.3g} times closer than the plain model; the dissipative network does {better} ({sure:.3g})."
         )
     return tuple(out)

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+LEARNED = 200
+"""Rows of a motion that was learned from."""
 COLOURS = {
     "truth": "#222222", "plain": "#b5b5b5", "hybrid": "#d1495b", "hybrid, dissipative": "#edae49",
     "LSTM": "#00798c", "MLP": "#52489c", "residual": "#7a9e7e",
 }  # fmt: skip
 
 
-def draw_motion(curves: dict[str, tuple[np.ndarray, np.ndarray]], row: float = 0.01) -> Any:
+def draw_motion(curves: dict[str, tuple[np.ndarray, np.ndarray]], row: float) -> Any:
     """Angle of each joint over time: truth, hybrid, LSTM and the plain model."""
     import matplotlib.pyplot as plt
 
@@ -32,7 +34,7 @@ def draw_motion(curves: dict[str, tuple[np.ndarray, np.ndarray]], row: float = 0
             panel.plot(row * np.arange(len(q)), q, line, color=COLOURS[name], lw=width, label=name)
         span = np.ptp(truth[:, j]) + 1e-9
         panel.set_ylim(truth[:, j].min() - 0.6 * span, truth[:, j].max() + 0.6 * span)
-        panel.axvspan(0.0, row * 200, color="#000000", alpha=0.04, lw=0)
+        panel.axvspan(0.0, row * LEARNED, color="#000000", alpha=0.04, lw=0)
         panel.set_ylabel(f"joint {j + 1} [rad]")
         panel.spines[["top", "right"]].set_visible(False)
     panels[0, 0].legend(frameon=False, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
@@ -45,7 +47,9 @@ def draw_errors(found: dict[str, dict], methods: tuple[str, ...]) -> Any:
     """Error of joint angles of each method in each medium, logarithmic."""
     import matplotlib.pyplot as plt
 
-    spans = ("q 1-200", "q 200-900")
+    spans = [
+        name for name in next(iter(next(iter(found.values())).values())) if name.startswith("q")
+    ]
     figure, panels = plt.subplots(1, len(spans), figsize=(9.6, 3.6), sharey=True)
     for panel, span in zip(panels, spans, strict=True):
         for k, method in enumerate(methods):
