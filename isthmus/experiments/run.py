@@ -15,6 +15,7 @@ STUDIES = {
     "landscape": "NeuralSim, figure 4: two lengths of a double pendulum by local search and by basin hopping",
     "spherical": "Real2Sim, section III: link lengths of a pendulum with spherical joints, from headings",
     "swimmer": "NeuralSim, figures 8 and 9, table II: passive forces of a swimmer in water and air",
+    "pendulum": "TDS, figure 1 (right): a filmed double pendulum, its numbers and its frame rate",
 }
 """Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
 

@@ -1,0 +1,327 @@
+"""TDS, figure 1 (right): a filmed double pendulum, its numbers and its frame rate from the motion alone.
+
+A free motion tells inertias only up to a common factor, and of the second link only its first moment and its inertia
+about the elbow: m1, m2 and the second centre of mass are fixed (`MASS`, `CENTRE`), and what is reported is divided by
+the first moment of the second link. The lengths are known, so gravity is a clock: the frame time is a free number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from scipy.signal import savgol_filter
+
+from isthmus.augment.networks import MLP
+from isthmus.blueprint.blueprint import Blueprint
+from isthmus.blueprint.wire import Wire
+from isthmus.data.read import read_motion
+from isthmus.errors import BadOption, FitWarning
+from isthmus.experiments.pendulum_figures import draw_errors, draw_motion
+from isthmus.experiments.pendulum_markers import Markers, as_they_are, calibrate
+from isthmus.experiments.run import Result, Settings, Table
+from isthmus.identify.fit import Fit, fit
+from isthmus.identify.free import Free
+from isthmus.identify.horizon import LengtheningHorizon
+from isthmus.identify.lbfgs import LBFGS
+from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
+from isthmus.identify.problem import Problem
+from isthmus.losses.windows import WholeRun, Windows
+from isthmus.model.builder import Builder
+from isthmus.model.model import Model
+from isthmus.model.state import State
+from isthmus.simulate.many import rollout_many
+from isthmus.simulate.motion import Motion
+
+LENGTHS = (0.091, 0.070)
+"""Of the links, as published [m]."""
+MASS, CENTRE = (1.0, 0.2), 0.03
+"""Masses [kg] and the second centre of mass [m]: fixed, because free motion cannot tell them."""
+MOMENT = MASS[1] * CENTRE
+"""First moment of the second link about the elbow [kg·m]: the unit of all that is reported."""
+FRAME, GRAVITY = 1.0 / 400.0, 9.81
+"""Frame time as published [s]; gravity [m/s²]."""
+SECOND = 505
+"""Frames of the first second, at the rate that the motion says."""
+HORIZONS = (25, 50, 100, 200)
+FLOOR = (0.004, 0.011, 0.032, 0.139)
+"""Errors [rad] of least squares on accelerations, at these frames of runs 14-15."""
+OFFSETS = tuple(f"offset/joint/joint_{k}/position" for k in (1, 2))
+
+
+@dataclasses.dataclass(frozen=True)
+class Film:
+    """A run: filmed angles, and smooth true ones."""
+
+    seen: np.ndarray
+    """Absolute angles (rows, 2) as filmed [rad]."""
+    q: np.ndarray
+    v: np.ndarray
+    """Relative angles (rows, 2) [rad] without what the markers add, smoothed, and their slopes [rad / 400th of a s]."""
+
+    def motion(self, first: int, last: int, offset: np.ndarray) -> Motion:
+        """Rows `first` … `last` as a log."""
+        q, v = self.q[first:last] - offset, self.v[first:last]
+        return Motion(FRAME * np.arange(len(q)), q, v)
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """A model, what its camera adds, and its errors."""
+
+    model: Model
+    markers: Markers
+    offset: np.ndarray
+    numbers: dict[str, Any]
+    errors: tuple[float, ...]
+    example: np.ndarray
+    """Absolute angles of one prediction (201, 2) [rad]."""
+
+
+def study(settings: Settings) -> Result:
+    """One second of run 0, then all runs but two, without and with marker offsets, then with a network."""
+    if settings.data is None:
+        raise BadOption("the pendulum study needs its recordings: say --data FILE.")
+    runs = read_motion(settings.data, dataset="ibm_double_pendulum")
+    runs = runs if isinstance(runs, list) else [runs]
+    if len(runs) < 3:
+        raise BadOption(f"{settings.data!r} has {len(runs)} runs; two are kept for judging.")
+    pixels = [np.asarray(m.signals["extra/markers"]) for m in runs[:-2]]
+    plain, markers = as_they_are(), calibrate(pixels)
+    raw, clean = films(runs, plain), films(runs, markers)
+    rods = {name: free.start for name, free in numbers().items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)  # dry friction may end at its bound, zero
+        one = from_one_second(raw[0])
+        parts = {
+            "uniform rods": judged(raw, made(rods), plain, np.zeros(2), {}),
+            "one second of run 0": judged(raw, one.model, plain, np.zeros(2), values(one)),
+            "all runs": from_all(raw, plain, settings),
+            "all runs, markers": from_all(clean, markers, settings),
+        }
+        settings.say("a network")
+        parts["all runs, markers, network"] = with_network(
+            clean, parts["all runs, markers"], settings
+        )
+    start = start_of_example(raw[-1])
+    seen = raw[-1].seen[start : start + HORIZONS[-1] + 1]
+    figures = {"motion": draw_motion(seen, parts), "errors": draw_errors(HORIZONS, FLOOR, parts)}
+    tables = (errors_table(parts), numbers_table(parts), velocities_table(one, raw[0]))
+    return Result(tables, plain_numbers(parts, markers), figures, notes(parts, markers))
+
+
+# the model --------------------------------------------------------------------------------------------------
+
+
+def made(p: Mapping[str, Any]) -> Model:
+    """The pendulum in units of published frame times: what one frame really lasts slows or hastens gravity."""
+    ratio = p["frame_time"] / FRAME
+    centre = (p["weight"] * MOMENT - MASS[1] * LENGTHS[0]) / MASS[0]
+    turn = (
+        p["inertia_1"] * MOMENT - MASS[0] * centre**2 - MASS[1] * LENGTHS[0] ** 2,
+        p["inertia_2"] * MOMENT - MASS[1] * CENTRE**2,
+    )
+    robot = Builder("double_pendulum", gravity=(0.0, 0.0, -GRAVITY * ratio**2))
+    below = (0.0, LENGTHS[0])
+    for k, (com, link) in enumerate(zip((centre, CENTRE), ("upper", "lower"), strict=True)):
+        robot.add_link(link, mass=MASS[k], com=(0.0, 0.0, -com), inertia=(turn[k],) * 3)
+        robot.add_joint_revolute(
+            f"joint_{k + 1}", "upper" if k else None, link, position=(0.0, 0.0, -below[k]), axis=(0.0, 1.0, 0.0),
+            damping=MOMENT * p["damping"][k] * ratio, friction=MOMENT * p["friction"][k] * ratio**2,
+        )  # fmt: skip
+    return robot.model()
+
+
+def numbers() -> dict[str, Free]:
+    """What is free, beginning at two uniform rods of equal density at the published frame rate."""
+    upper, lower = LENGTHS
+    moment = lower**2 / 2  # of a rod of unit density
+    start = {
+        "weight": (upper**2 / 2 + lower * upper) / moment,
+        "inertia_1": (upper**3 / 3 + lower * upper**2) / moment,
+        "inertia_2": lower**3 / 3 / moment,
+    }
+    return {
+        "frame_time": Free("frame_time", low=0.5 * FRAME, high=2.0 * FRAME, start=FRAME),
+        "weight": Free("weight", low=1.5, high=50.0, start=start["weight"]),
+        "inertia_1": Free("inertia_1", low=0.1, high=5.0, start=start["inertia_1"]),
+        "inertia_2": Free("inertia_2", low=0.031, high=0.3, start=start["inertia_2"]),
+        "damping": Free("damping", low=0.0, high=1.0, start=[0.01, 0.01], shape=2),
+        "friction": Free("friction", low=0.0, high=5.0, start=[0.0, 0.0], shape=2),
+    }
+
+
+def films(runs: Sequence[Motion], markers: Markers) -> list[Film]:
+    """Angles as filmed; true ones, smoothed as the protocol says (Savitzky and Golay, 41 frames, order 7)."""
+    out = []
+    for motion in runs:
+        seen = np.asarray(motion.q)
+        q = markers.true(seen)
+        smooth = lambda x, **k: savgol_filter(x, 41, 7, axis=0, **k)
+        out.append(Film(np.cumsum(seen, axis=1), smooth(q), smooth(q, deriv=1, delta=FRAME)))
+    return out
+
+
+# fits -------------------------------------------------------------------------------------------------------
+
+
+def from_one_second(film: Film) -> Fit:
+    """Inertias, friction, frame time and initial velocities from the first second; starts are free."""
+    free = [f for name, f in numbers().items() if name != "friction"]
+    fixed = lambda p: made({**p, "friction": (0.0, 0.0)})
+    problem = Problem(
+        make=fixed, motions=film.motion(0, SECOND + 1, np.zeros(2)), loss=WholeRun(), noise=1.5e-3,
+        free=[*free, Free("start/position", prior=2e-3), Free("start/velocity", prior=1.0)],
+        integrator="rk4", wrap=False,
+    )  # fmt: skip
+    search = LengtheningHorizon(LevenbergMarquardt(), (0.1, 0.2, 0.4, 0.7, 1.0))
+    return fit(problem, search, show=False)
+
+
+def from_all(films: list[Film], markers: Markers, settings: Settings) -> Found:
+    """From windows of all runs but two: short ones first, then longer ones, in which outliers count less."""
+    motions = [film.motion(100, -100, np.zeros(2)) for film in films[:-2]]
+    stride = 200 if settings.quick else 800
+    free = [*numbers().values(), Free("offset/joint/position")]
+    for steps, noise in ((25, 2e-3), (50, 4e-3), (100, 1e-2)):
+        settings.say(f"windows of {steps} frames")
+        problem = Problem(
+            make=made, motions=motions, free=free, loss=Windows(steps, stride), noise=noise,
+            huber=None if steps == 25 else 3.0, integrator="rk4", wrap=False,
+        )  # fmt: skip
+        found = fit(problem, show=False)
+        free = [dataclasses.replace(f, start=value(found, f.name)) for f in free]
+        if settings.quick:
+            break
+    offset = np.array([found[name].value for name in OFFSETS])
+    return judged(films, found.model, markers, offset, values(found))
+
+
+def with_network(films: list[Film], known: Found, settings: Settings) -> Found:
+    """A small network adds to the passive torque of both joints, from their velocities."""
+    motions = [film.motion(100, -100, known.offset) for film in films[:-2]]
+    wire = Wire("joint/passive_torque", ["joint/velocity"], MLP(8, 1), output_scale=0.3 * MOMENT)
+    hybrid = Blueprint([wire]).attach(
+        known.model, key=jax.random.key(settings.seed), data=motions[:2]
+    )
+    steps, stride = (25, 400) if settings.quick else (100, 300)
+    problem = Problem(
+        hybrid, motions, free=[Free("network/*")], loss=Windows(steps, stride), noise=1e-2, huber=2.0,
+        weight_penalty=1e-3, integrator="rk4", wrap=False,
+    )  # fmt: skip
+    search = LBFGS(steps=2 if settings.quick else 100)
+    found = fit(problem, search, show=False)
+    return judged(films, found.model, known.markers, known.offset, {})
+
+
+def value(found: Fit, name: str) -> Any:
+    """One number, or those of a vector."""
+    if name.startswith("offset/"):
+        return None  # begins at zero each time
+    return found[name].value if name in found.estimates else np.array(_several(found, name))
+
+
+def values(found: Fit) -> dict[str, Any]:
+    """All numbers of the pendulum with their errors."""
+    return {name: (e.value, e.error) for name, e in found.estimates.items() if "start/" not in name}
+
+
+def _several(found: Fit, name: str) -> list[float]:
+    return [e.value for key, e in found.estimates.items() if key.startswith(name)]
+
+
+# the judge --------------------------------------------------------------------------------------------------
+
+
+def judged(
+    films: list[Film],
+    model: Model,
+    markers: Markers,
+    offset: np.ndarray,
+    numbers: dict[str, Any],
+) -> Found:
+    """Open-loop errors of both absolute angles on the last two runs, from a start every 400 frames."""
+    places = [(film, row) for film in films[-2:] for row in range(100, len(film.q) - 400 + 1, 400)]
+    start = State(
+        q=np.stack([film.q[row] - offset for film, row in places]),
+        v=np.stack([film.v[row] for film, row in places]),
+    )
+    made = rollout_many(model, start, None, FRAME, steps=HORIZONS[-1], integrator="rk4")
+    angles = markers.filmed(np.asarray(made.q) + offset)
+    off = angles - np.stack([film.seen[row : row + HORIZONS[-1] + 1] for film, row in places])
+    errors = tuple(float(np.sqrt(np.mean(off[:, k] ** 2))) for k in HORIZONS)
+    example = next(
+        k
+        for k, (film, row) in enumerate(places)
+        if film is films[-1] and row == start_of_example(film)
+    )
+    return Found(model, markers, offset, numbers, errors, angles[example])
+
+
+def start_of_example(film: Film) -> int:
+    """The start that is drawn: about a third into the run."""
+    return 100 + 400 * ((len(film.q) - 500) // 1200)
+
+
+# tables -----------------------------------------------------------------------------------------------------
+
+
+def errors_table(parts: dict[str, Found]) -> Table:
+    """Beside the floor."""
+    rows = [("least squares on accelerations (floor)", *(f"{x:.3f}" for x in FLOOR))]
+    rows += [(name, *(f"{x:.4f}" for x in part.errors)) for name, part in parts.items()]
+    title = "double pendulum: open-loop error of absolute angles on the last two runs [rad], by frames ahead"
+    return Table(title, ("fitted to", *map(str, HORIZONS)), tuple(rows))
+
+
+def numbers_table(parts: dict[str, Found]) -> Table:
+    """What was identified, with errors."""
+    fitted = {name: part.numbers for name, part in parts.items() if part.numbers}
+    names = list(max(fitted.values(), key=len))
+    show = lambda given: "-" if given is None else f"{given[0]:.6g} ± {given[1]:.1g}"
+    rows = [(name, *(show(numbers.get(name)) for numbers in fitted.values())) for name in names]
+    title = (
+        "inertias, moments and friction over the first moment of link 2 (m1, m2 and its centre of mass are fixed: "
+        "free motion tells only such ratios); frame time [s], offsets [rad]"
+    )
+    return Table(title, ("number", *fitted), tuple(rows))
+
+
+def velocities_table(one: Fit, film: Film) -> Table:
+    """Velocities at the first frame, beside those of the filter, in real seconds."""
+    share = FRAME / one["frame_time"].value
+    moved = one.x[
+        -2:
+    ]  # the last numbers of the search: velocities of the one start, less the filter's
+    rows = [
+        (f"joint_{k + 1}", f"{share * (film.v[0, k] + moved[k]):+.4f}", f"{share * moved[k]:+.4f}")
+        for k in range(2)
+    ]
+    title = "first frame of run 0: velocity, and by how much it differs from the filter's [rad/s]"
+    return Table(title, ("joint", "velocity", "difference"), tuple(rows))
+
+
+def plain_numbers(parts: dict[str, Found], markers: Markers) -> dict[str, Any]:
+    """For `numbers.json`."""
+    return {
+        "horizons": list(HORIZONS), "floor": list(FLOOR),
+        "errors": {name: list(part.errors) for name, part in parts.items()},
+        "estimates": {name: {k: v[0] for k, v in part.numbers.items()} for name, part in parts.items()},
+        "markers": {k: list(map(float, v)) for k, v in dataclasses.asdict(markers).items()},
+    }  # fmt: skip
+
+
+def notes(parts: dict[str, Found], markers: Markers) -> tuple[str, ...]:
+    """What the numbers say."""
+    rate = 1.0 / parts["all runs, markers"].numbers["frame_time"][0]
+    size = {k: float(np.hypot(*v)) for k, v in dataclasses.asdict(markers).items()}
+    return (
+        f"The camera took {rate:.1f} frames a second.",
+        "Markers are off their axes by "
+        + ", ".join(f"{1e3 * x:.1f} ‰ ({k})" for k, x in size.items())
+        + " of a link's length: the links' apparent lengths say so.",
+    )

@@ -1,0 +1,61 @@
+"""The pendulum study finds what a simulated film was made with, and beats the floor on the real one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.errors import BadOption
+from isthmus.experiments import pendulum
+from isthmus.experiments.pendulum_markers import calibrate
+from isthmus.experiments.run import Settings, reproduce
+
+TRUTH = {
+    "frame_time": 1 / 500, "weight": 9.8, "inertia_1": 0.88, "inertia_2": 0.067,
+    "damping": (0.02, 0.006), "friction": (0.0, 0.1),
+}  # fmt: skip
+
+
+def test_without_recordings_the_study_says_what_it_needs():
+    with pytest.raises(BadOption, match="--data"):
+        pendulum.study(Settings(quick=True))
+
+
+def filmed(folder, rows: int = 1700):
+    """Three runs of a known pendulum, as pixels of a ragged file."""
+    starts = ist.State(q=np.array([[1.0, 0.5], [0.8, -0.4], [0.6, 1.2]]), v=np.zeros((3, 2)))
+    model = pendulum.made(TRUTH)
+    motion = ist.rollout_many(model, starts, None, pendulum.FRAME, steps=rows - 1, integrator="rk4")
+    a, b = np.moveaxis(np.cumsum(np.asarray(motion.q), axis=2), 2, 0).reshape(2, -1)
+    along = lambda x: np.stack([np.cos(x), np.sin(x)], axis=1)
+    red = np.zeros((3 * rows, 2))
+    green = red + 5900 * along(a)
+    pixels = np.round(np.concatenate([red, green, green + 4510 * along(b)], axis=1))
+    path = folder / "film.npz"
+    np.savez(path, pixels=pixels.astype(np.int16), offsets=rows * np.arange(4), ids=np.arange(3))
+    return path
+
+
+@pytest.mark.slow
+def test_a_simulated_film_gives_its_numbers_back(tmp_path):
+    path = filmed(tmp_path)
+    result = reproduce("pendulum", Settings(quick=True, data=str(path)), tmp_path / "out")
+    found = result.numbers["estimates"]["all runs"]
+    for name in ("frame_time", "weight", "inertia_1", "inertia_2"):
+        assert found[name] == pytest.approx(TRUTH[name], rel=0.02), name
+    assert result.numbers["errors"]["all runs"][0] < 1e-3
+    assert {"tables.txt", "numbers.json", "motion.png", "errors.png"} <= {
+        file.name for file in (tmp_path / "out").iterdir()
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::isthmus.errors.FitWarning")
+def test_all_runs_of_the_real_pendulum_beat_the_floor(shared_data):
+    path = str(shared_data / "ibm_double_pendulum.npz")
+    runs = ist.read_motion(path, dataset="ibm_double_pendulum")
+    markers = calibrate([np.asarray(m.signals["extra/markers"]) for m in runs[:-2]])
+    found = pendulum.from_all(pendulum.films(runs, markers), markers, Settings())
+    assert np.all(np.array(found.errors) < pendulum.FLOOR)
+    assert 1.0 / found.numbers["frame_time"][0] == pytest.approx(500.0, abs=5.0)
