@@ -16,6 +16,7 @@ STUDIES = {
     "spherical": "Real2Sim, section III: link lengths of a pendulum with spherical joints, from headings",
     "swimmer": "NeuralSim, figures 8 and 9, table II: passive forces of a swimmer in water and air",
     "pendulum": "TDS, figure 1 (right): a filmed double pendulum, its numbers and its frame rate",
+    "acrobot": "a torque-driven double pendulum, three designs, beside the lab's own models",
 }
 """Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
 
