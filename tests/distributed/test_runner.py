@@ -122,5 +122,5 @@ def test_processes_end_with_their_parent_however_it_ends(how, tmp_path):
     wait_for(lambda: mark.exists() and mark.read_text(encoding="utf-8"))
     child = int(mark.read_text(encoding="utf-8"))
     parent.send_signal(how)
-    parent.wait(30)
+    parent.wait(120)
     wait_for(lambda: not alive(child))

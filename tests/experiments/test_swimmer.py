@@ -40,7 +40,8 @@ def test_velocities_turn_into_the_head_and_back():
 @pytest.mark.loose
 def test_the_study_writes_its_table_its_figures_and_its_numbers(tmp_path, capsys):
     assert main(["reproduce", "swimmer", "--quick", "--out", str(tmp_path)]) == 0
-    assert all(method in capsys.readouterr().out for method in METHODS)
+    printed = capsys.readouterr().out
+    assert all(method in printed for method in METHODS)
     errors = json.loads((tmp_path / "numbers.json").read_text())["numbers"]["median"]["water, 5 °C"]
     assert errors["hybrid"]["q 1-200"] < 0.5 * errors["plain"]["q 1-200"]
     assert {p.name for p in tmp_path.glob("*.png")} == {"motion_1.png", "errors.png"}

@@ -70,5 +70,5 @@ class Slow(Rastrigin):
     """The same, with time to be stopped."""
 
     def normal(self, X: np.ndarray) -> Normal:
-        time.sleep(0.01)
+        time.sleep(0.05)
         return super().normal(X)
