@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from isthmus.identify.problem import Problem as Problem
     from isthmus.losses.windows import MultipleShooting as MultipleShooting
     from isthmus.losses.windows import OneStep as OneStep
+    from isthmus.losses.windows import Torque as Torque
     from isthmus.losses.windows import WholeRun as WholeRun
     from isthmus.losses.windows import Windows as Windows
     from isthmus.model.builder import Builder as Builder
@@ -89,6 +90,7 @@ _HOMES = {
     "Motion": "isthmus.simulate.motion",
     "MultipleShooting": "isthmus.losses.windows",
     "OneStep": "isthmus.losses.windows",
+    "Torque": "isthmus.losses.windows",
     "Population": "isthmus.identify.population",
     "Problem": "isthmus.identify.problem",
     "Spline": "isthmus.augment.networks",

@@ -9,8 +9,9 @@ import jax
 import numpy as np
 
 from isthmus.errors import BadLog
-from isthmus.identify.logs import Log, target
+from isthmus.identify.logs import CONTROL, Log, target
 from isthmus.identify.window import Plan, Window
+from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import Loss, MultipleShooting, Span
 from isthmus.model.model import Model
 from isthmus.model.state import fresh_memory, prescribed_rows
@@ -34,7 +35,8 @@ def cut(
         )
     longest = max(rows - 1, *(span.steps for span in spans))
     targets = [
-        np.concatenate([target(model, log, c) for c in plan.channels], axis=1) for log in logs
+        np.concatenate([_compared(model, log, c, plan) for c in plan.channels], axis=1)
+        for log in logs
     ]
     weights = [_weights(model, log, plan, noise) for log in logs]
     windows = [
@@ -51,6 +53,14 @@ def _has_start(log: Log, span: Span, plan: Plan) -> bool:
     if plan.start_rows and log.measured[0]:
         return True
     return bool(np.all(np.isfinite(log.q[span.first])) and np.all(np.isfinite(log.v[span.first])))
+
+
+def _compared(model: Model, log: Log, c: Channel, plan: Plan) -> np.ndarray:
+    """What was measured; of commands, which are held from row to row, what acts around a row on average."""
+    found = target(model, log, c)
+    if not plan.torque or c.name != CONTROL:
+        return found
+    return 0.5 * (found + np.concatenate([found[:1], found[:-1]]))
 
 
 def _weights(model: Model, log: Log, plan: Plan, noise: dict[str, np.ndarray]) -> np.ndarray:
@@ -97,6 +107,15 @@ def _window(
         "steps": np.int64(span.steps), "control": jax.tree.map(padded, log.control),
         "target": np.nan_to_num(padded(targets)), "weight": weight, "memory": _memory(model, log, a),
     }  # fmt: skip
+    if plan.torque:
+        rate = np.gradient(log.start_v, log.dt, axis=0)
+        window |= {
+            "all_q": padded(log.start_q),
+            "all_v": padded(log.start_v),
+            "all_a": padded(rate),
+        }
+        weight[0] *= float(a > 0)  # differences at the ends of a run are one-sided
+        weight[span.steps] *= float(b < len(log) - 1)
     if plan.margin:
         near = np.clip(np.arange(a - plan.margin, a + plan.margin + 1), 0, len(log) - 1)
         window |= {"around_q": log.start_q[near], "around_v": log.start_v[near]}

@@ -209,6 +209,17 @@ def _control(
     return Control(**given, extra=extra)
 
 
+def torque_of(motion: Motion | None) -> str:
+    """The signal of a log that holds measured torques, or at least commands."""
+    there = {} if motion is None else motion.signals or {}
+    for name in ("joint/motor_torque", CONTROL):
+        if name in there:
+            return name
+    raise BadLog(
+        f"the log has no torques to compare with: neither 'joint/motor_torque' nor {CONTROL!r}."
+    )
+
+
 def names_of(runs: Sequence[Motion], what: str) -> list[str]:
     """What each run is called in messages: its file, or `run 1`, `run 2` …"""
     return [str(getattr(m, "name", "")) or f"{what} {k + 1}" for k, m in enumerate(runs)]

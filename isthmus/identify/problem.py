@@ -22,7 +22,7 @@ from isthmus.identify.parameters import Make, Parameters, parameters
 from isthmus.identify.window import Plan, Window
 from isthmus.losses.penalties import Quadratic
 from isthmus.losses.residuals import Channel, channel
-from isthmus.losses.windows import Loss, MultipleShooting, Span, Windows, as_loss
+from isthmus.losses.windows import Loss, MultipleShooting, Span, Torque, Windows, as_loss
 from isthmus.model import address
 from isthmus.model.model import Model
 from isthmus.simulate.integrate import Scheme
@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 class Problem:
     """Which numbers of a simulation make it move as recorded.
 
-    `motions`: one `Motion`, several, or a batch. `free`: what may change. `make`: a function from a mapping of named
-    numbers to a `Model`, instead of `model`, for what is no leaf (a length). `loss`: `Windows(50)`, `WholeRun()`,
-    `OneStep()`, `MultipleShooting(50)` or their names. `signals`: what is compared; default `joint/position` where it
-    was measured. `noise`: standard deviation of each signal; where it is not given, one for a single signal, else the
-    signal's own spread. `huber`: beyond so many standard deviations a difference counts linearly. `dt`: the time
-    step [s]; the log's own unless given. `heldout`: motions, or how many of `motions`, to be predicted, not fitted.
-    `weight_penalty`: R of `R‖θ‖²` on network weights. `wrap`: angles of hinges are compared on a circle.
+    `motions`: one `Motion`, several, or a batch. `free`: what may change. `make`: a function from a mapping of
+    named numbers to a `Model`, instead of `model`, for what is no leaf (a length). `loss`: `Windows(50)`,
+    `WholeRun()`, `OneStep()`, `MultipleShooting(50)`, `Torque()` or their names. `signals`: what is compared;
+    default `joint/position` where it was measured. `noise`: standard deviation of each signal; where it is not
+    given, one for a single signal, else the signal's own spread. `huber`: beyond so many standard deviations a
+    difference counts linearly. `dt`: the time step [s]; the log's own unless given. `heldout`: motions, or how many
+    of `motions`, to be predicted, not fitted. `weight_penalty`: R of `R‖θ‖²` on network weights. `wrap`: angles of
+    hinges are compared on a circle.
     """
 
     model: Model | None = None
@@ -137,6 +138,8 @@ class Problem:
         if self.signals is not None:
             return (self.signals,) if isinstance(self.signals, str) else tuple(self.signals)
         first = self.runs[0][0] if self.runs[0] else None
+        if isinstance(self.kind, Torque):
+            return (reading.torque_of(first),)
         if first is None or (first.q is not None and not np.all(np.isnan(first.q))):
             return ("joint/position",)
         acting = (reading.CONTROL, reading.FORCE)
@@ -184,7 +187,7 @@ class Problem:
         """What does not change from window to window."""
         return Plan(
             self.parameters, self.channels, self.scheme, self.huber, self._start_rows(),
-            isinstance(self.kind, MultipleShooting), self._margin(),
+            isinstance(self.kind, MultipleShooting), isinstance(self.kind, Torque), self._margin(),
         )  # fmt: skip
 
     def _start_rows(self) -> tuple[int, ...]:

@@ -17,12 +17,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.augment.signals import Signals
+from isthmus.dynamics.rnea import inverse_dynamics
 from isthmus.identify.groups import Setting
 from isthmus.identify.parameters import Parameters
 from isthmus.losses.penalties import huber
 from isthmus.losses.residuals import Channel
 from isthmus.model import coordinates
-from isthmus.model.state import State
+from isthmus.model.model import leaf_fields
+from isthmus.model.state import Control, State
+from isthmus.simulate.accelerate import accelerate
 from isthmus.simulate.integrate import Scheme, advance
 from isthmus.types import AnyArray
 
@@ -43,6 +46,8 @@ class Plan:
     start_rows: tuple[int, ...] = ()
     """Which numbers of a start (displacement of `q`, then `v`) are free."""
     shooting: bool = False
+    torque: bool = False
+    """Nothing is simulated: torques that the measured motion needs are compared."""
     margin: int = 0
     """Rows at either end of a window that are not compared, because a delay may move them out."""
 
@@ -126,10 +131,32 @@ def row(
     take = lambda x: jax.lax.dynamic_index_in_dim(x, k, keepdims=False)
     control = jax.tree.map(take, window["control"])
     time = window["time"] + setting.dt * k.astype(carry["q"].dtype)
+    if plan.torque:
+        here = State(take(window["all_q"]), take(window["all_v"]), carry["memory"], time)
+        memory, signal = needed(plan, setting, here, take(window["all_a"]), control)
+        past, r = compare(plan, setting, signal, carry, k, window)
+        return {**carry, "memory": memory, "past": past}, r
     here = State(carry["q"], carry["v"], carry["memory"], time)
     after, signal = advance(setting.model, here, control, setting.dt, plan.scheme)
     past, r = compare(plan, setting, signal, carry, k, window)
     return {"q": after.q, "v": after.v, "memory": after.memory, "past": past}, r
+
+
+def needed(
+    plan: Plan, setting: Setting, here: State, a: AnyArray, control: Control
+) -> tuple[Any, Signals]:
+    """The torques that motors must have given for the acceleration `a`, as the signals that are compared."""
+    seen = Signals(setting.model, here.memory, setting.dt)
+    accelerate(setting.model, here, control, seen)
+    leaves = {
+        field: seen[spec.name] for field, spec in leaf_fields() if spec.name in seen.published
+    }
+    model = dataclasses.replace(setting.model, **leaves)
+    tau = inverse_dynamics(model, here.q, here.v, a, force=seen["link/external_force"])
+    found = Signals()
+    for c in plan.channels:
+        found(c.name, tau - seen["joint/passive_torque"] - seen["joint/limit_torque"])
+    return seen.remembered(here.memory), found
 
 
 def last_row(plan: Plan, u: AnyArray, carry: Carry, k: AnyArray, window: Window) -> AnyArray:

@@ -79,12 +79,32 @@ class MultipleShooting:
         return [Span(run, k, min(self.steps, rows - 1 - k)) for k in firsts]
 
 
-Loss = WholeRun | Windows | OneStep | MultipleShooting
+@dataclasses.dataclass(frozen=True)
+class Torque:
+    """Nothing is simulated: the torques that the measured motion needs, by inverse dynamics, against measured ones.
+
+    Compared is `joint/motor_torque`, or `joint/control` where only commands were logged. Accelerations are differences
+    of the velocities: filter noisy logs first. `steps` rows at a time, which changes nothing but speed.
+    """
+
+    steps: int = 100
+
+    def __post_init__(self) -> None:
+        whole_number("steps", self.steps)
+
+    def spans(self, run: int, rows: int) -> list[Span]:
+        """Stretches that share no row."""
+        firsts = range(0, rows - 1, self.steps + 1)
+        return [Span(run, k, min(self.steps, rows - 1 - k)) for k in firsts if rows - 1 - k > 0]
+
+
+Loss = WholeRun | Windows | OneStep | MultipleShooting | Torque
 NAMES: dict[str, type] = {
     "whole_run": WholeRun,
     "windows": Windows,
     "one_step": OneStep,
     "multiple_shooting": MultipleShooting,
+    "torque": Torque,
 }
 
 
