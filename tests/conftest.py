@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,11 @@ for name, value in STRICT.items():  # now, because test files build models while
 if os.environ.get("ISTHMUS_CHECK_SHAPES", "1") != "0":
     assert "isthmus" not in sys.modules, "isthmus was imported before its shapes could be checked"
     install_import_hook("isthmus", "beartype.beartype")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # a shell in the background ignores Ctrl-C, and programs that tests start would inherit that
+    with contextlib.suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "isthmus",
