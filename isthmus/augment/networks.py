@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -193,6 +193,7 @@ class GRU:
     """A gated recurrent unit with `width` numbers of memory, updated once a step: train and use it at one dt."""
 
     width: int = 8
+    remembers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _whole("GRU", width=self.width)
@@ -211,6 +212,7 @@ class Filter:
     width: int = 4
     fast: float = 0.01
     slow: float = 0.5
+    remembers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _whole("Filter", width=self.width)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.model.arrays import as_leaf
+from isthmus.model.arrays import as_leaf, taken
 from isthmus.spatial import rotations
 from isthmus.types import AnyArray
 
@@ -53,19 +53,19 @@ class Reading:
         """The inputs that the flat numbers `x` make."""
         if not self.angles and not self.quaternions:
             return x
-        parts = [_taken(x, self.plain)] if self.plain else []
+        parts = [taken(x, self.plain)] if self.plain else []
         if self.angles:
-            turn = _taken(x, self.angles)
+            turn = taken(x, self.angles)
             parts += [jnp.sin(turn), jnp.cos(turn)]
         for place in self.quaternions:
-            parts.append(rotations.matrix(_taken(x, place))[:, :2].reshape(-1))
+            parts.append(rotations.matrix(taken(x, place))[:, :2].reshape(-1))
         return jnp.concatenate(parts)
 
     def of(self, values: Lookup, count: int | None) -> AnyArray:
         """Its inputs: a vector, or, for `count` units, a row for each."""
         value = jnp.asarray(values[self.name])
         if count is None or self.units is None:
-            flat = (value if self.rows is None else _taken(value, self.rows)).reshape(-1)
+            flat = (value if self.rows is None else taken(value, self.rows)).reshape(-1)
             one = self.encoded(flat)
             return one if count is None else jnp.broadcast_to(one, (count, one.size))
         picked = value[np.array(self.units, dtype=np.int32)]
@@ -199,8 +199,8 @@ class Wired(eqx.Module):
             return change(value, effect[there[0]], offset[there[0]])
         if len(here) == len(value):
             order = there[np.argsort(here)]
-            return change(value, _taken(effect, order), _taken(offset, order))
-        new = change(value[here], _taken(effect, there), _taken(offset, there))
+            return change(value, taken(effect, order), taken(offset, order))
+        new = change(value[here], taken(effect, there), taken(offset, there))
         return value.at[here].set(new)
 
 
@@ -210,11 +210,3 @@ def _places(rows: tuple[int, ...], row: Any, count: int) -> tuple[np.ndarray, np
     found = [(k, rows.index(int(r))) for k, r in enumerate(block) if int(r) in rows]
     pairs = np.array(found, dtype=np.int32).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
-
-
-def _taken(values: AnyArray, rows: Any) -> AnyArray:
-    """`values[rows]`, without an operation where that is all of them in order."""
-    rows = np.asarray(rows, dtype=np.int32)
-    if np.array_equal(rows, np.arange(len(values))):
-        return values
-    return values[rows]

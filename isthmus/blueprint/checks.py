@@ -12,7 +12,7 @@ import numpy as np
 from isthmus.augment.laws import CONJUGATE
 from isthmus.augment.names import PREVIOUS, signals_of
 from isthmus.augment.wired import Plan
-from isthmus.blueprint.resolve import Place
+from isthmus.blueprint.resolve import Place, place
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadWiring
 from isthmus.model.model import Model
@@ -106,11 +106,7 @@ def guarantee(model: Model, wire: Wire, law: str, target: Place) -> None:
         _internal(model, wire, who)
     if law in ("conservative", "lagrangian"):
         _positions_only(model, wire, law, target, who)
-    if (
-        law != "dissipative"
-        and hasattr(wire.net.net, "width")
-        and type(wire.net.net).__name__ in ("GRU", "Filter")
-    ):
+    if law != "dissipative" and getattr(wire.net.net, "remembers", False):
         raise BadWiring(f"{who}: {name} cannot remember; give it a network without memory.")
 
 
@@ -127,8 +123,6 @@ def _internal(model: Model, wire: Wire, who: str) -> None:
 
 
 def _positions_only(model: Model, wire: Wire, law: str, target: Place, who: str) -> None:
-    from isthmus.blueprint.resolve import place
-
     read = [place(model, text, f"{who} reads") for text in wire.reads]
     if not read or any(found.name != "joint/position" for found in read):
         raise BadWiring(

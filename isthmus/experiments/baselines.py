@@ -139,8 +139,6 @@ def train(
     net: Any, motions: Sequence[Motion], row: float, *, steps: int, window: int = 20
 ) -> Learner:
     """Closed-loop windows of the motions, Adam with a falling rate, all windows at once."""
-    import optax
-
     with (
         jax.enable_x64(False),
         jax.numpy_dtype_promotion("standard"),
@@ -158,23 +156,31 @@ def train(
         pieces = lambda x: x.reshape(-1, window, x.shape[-1]).astype(np.float32)
         q, w, u = (pieces(x[:, :cut]) for x in (rows.q, rows.w, rows.u))
         q_next, w_next = (pieces(x[:, 1 : cut + 1]) for x in (rows.q, rows.w))
-        rule = optax.adam(optax.cosine_decay_schedule(5e-3, steps, 0.02))
 
         def loss(net: Any) -> Any:
             found_q, found_w = jax.vmap(lambda *x: _unrolled(net, scales, *x))(q[:, 0], w[:, 0], u)
             turn = (found_q - q_next) / (0.2 * scales.deviation[ROOT:])
             return jnp.mean(((found_w - w_next) / scales.deviation) ** 2) + jnp.mean(turn**2)
 
-        @eqx.filter_jit
-        def improve(net: Any, memory: Any) -> tuple[Any, Any]:
-            slope = eqx.filter_grad(loss)(net)
-            move, memory = rule.update(slope, memory)
-            return eqx.apply_updates(net, move), memory
-
-        memory = rule.init(eqx.filter(net, eqx.is_inexact_array))
-        for _ in range(steps):
-            net, memory = improve(net, memory)
+        net = _descended(net, loss, steps)
     return dataclasses.replace(scales, net=net)
+
+
+def _descended(net: Any, loss: Callable[[Any], Any], steps: int) -> Any:
+    """The network after so many steps of Adam with a falling rate."""
+    import optax
+
+    rule = optax.adam(optax.cosine_decay_schedule(5e-3, steps, 0.02))
+
+    @eqx.filter_jit
+    def improve(net: Any, memory: Any) -> tuple[Any, Any]:
+        move, memory = rule.update(eqx.filter_grad(loss)(net), memory)
+        return eqx.apply_updates(net, move), memory
+
+    memory = rule.init(eqx.filter(net, eqx.is_inexact_array))
+    for _ in range(steps):
+        net, memory = improve(net, memory)
+    return net
 
 
 def residual(
@@ -188,8 +194,6 @@ def residual(
     key: Any,
 ) -> Callable[[Motion], tuple[np.ndarray, np.ndarray]]:
     """A network beside the simulator: it learns what a plain step misses of the next velocities, and adds it."""
-    import optax
-
     rows = Rows.of(motions)
     missed = np.stack([_missed(model, m, row, substeps) for m in motions])
     with (
@@ -207,17 +211,7 @@ def residual(
         flat = lambda x: x[:, :-1].reshape(-1, x.shape[-1]).astype(np.float32)
         x = jax.vmap(lambda *s: _inputs(scales, *s))(flat(rows.q), flat(rows.w), flat(rows.u))
         y = np.float32(missed.reshape(-1, missed.shape[-1])) / size
-        rule = optax.adam(optax.cosine_decay_schedule(5e-3, steps, 0.02))
-
-        @eqx.filter_jit
-        def improve(net: Any, memory: Any) -> tuple[Any, Any]:
-            slope = eqx.filter_grad(lambda n: jnp.mean((jax.vmap(n.net)(x) - y) ** 2))(net)
-            move, memory = rule.update(slope, memory)
-            return eqx.apply_updates(net, move), memory
-
-        memory = rule.init(eqx.filter(net, eqx.is_inexact_array))
-        for _ in range(steps):
-            net, memory = improve(net, memory)
+        net = _descended(net, lambda n: jnp.mean((jax.vmap(n.net)(x) - y) ** 2), steps)
         answer = eqx.filter_jit(lambda q, w, u: size * net.net(_inputs(scales, q, w, u)))
 
     def predict(motion: Motion) -> tuple[np.ndarray, np.ndarray]:

@@ -153,9 +153,10 @@ def needed(
     }
     model = dataclasses.replace(setting.model, **leaves)
     tau = inverse_dynamics(model, here.q, here.v, a, force=seen["link/external_force"])
+    tau = tau - seen["joint/passive_torque"] - seen["joint/limit_torque"]
     found = Signals()
     for c in plan.channels:
-        found(c.name, tau - seen["joint/passive_torque"] - seen["joint/limit_torque"])
+        found(c.name, tau)
     return seen.remembered(here.memory), found
 
 

@@ -44,3 +44,12 @@ def replaced(leaf: AnyArray, index: Any, value: Any) -> AnyArray:
     new = np.array(leaf)
     new[index] = np.asarray(value)
     return new
+
+
+def taken(values: AnyArray, rows: Any) -> AnyArray:
+    """`values[rows]`, as a slice, or as it stands, where that is the same."""
+    rows = np.asarray(rows, dtype=np.int32)  # longer ones would not survive a change of precision
+    if len(rows) and np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows))):
+        start = int(rows[0])
+        return values if len(rows) == len(values) else values[start : start + len(rows)]
+    return values[rows]

@@ -11,6 +11,7 @@ import functools
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.model.arrays import taken
 from isthmus.model.layout import layout_of
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
@@ -33,13 +34,13 @@ class Level:
 
     def of(self, whole: AnyArray) -> AnyArray:
         """This level's rows of an array with a row for each link."""
-        return _taken(jnp.asarray(whole), self.rows)
+        return taken(jnp.asarray(whole), self.rows)
 
     def from_parents(self, values: AnyArray) -> AnyArray:
         """For each link of this level its parent's row of `values`, which has the level before."""
         if self.width == 1:
             return jnp.broadcast_to(values, (len(self.rows), *values.shape[1:]))
-        return _taken(values, self.above)
+        return taken(values, self.above)
 
     def to_parents(self, values: AnyArray) -> AnyArray:
         """For each link of the level before the sum over its children of `values`, which has this level."""
@@ -55,7 +56,7 @@ class Level:
         """For each link the numbers of its joint's degrees of freedom, `filling` where it has fewer."""
         whole = jnp.asarray(whole)
         if not (self.columns == NOBODY).any():
-            return _taken(whole, self.columns.reshape(-1)).reshape(self.columns.shape)
+            return taken(whole, self.columns.reshape(-1)).reshape(self.columns.shape)
         return jnp.concatenate([whole, jnp.full(1, filling, whole.dtype)])[self.columns]
 
     def diagonal(self, whole: AnyArray) -> AnyArray:
@@ -102,7 +103,7 @@ def _levels(
 def in_order(levels: tuple[Level, ...], values: list[AnyArray]) -> AnyArray:
     """One array with a row for each link, of one array for each level."""
     rows = np.concatenate([level.rows for level in levels])
-    return _taken(jnp.concatenate(values), _indices(np.argsort(rows)))
+    return taken(jnp.concatenate(values), _indices(np.argsort(rows)))
 
 
 def joints_in_order(
@@ -112,16 +113,7 @@ def joints_in_order(
     columns = np.concatenate([*(level.columns.reshape(-1) for level in levels), rows])
     flat = jnp.concatenate([*(value.reshape(-1) for value in values), given])
     place = {int(column): k for k, column in enumerate(columns) if column != NOBODY}
-    return _taken(flat, _indices([place[n] for n in range(len(place))]))
-
-
-def _taken(values: AnyArray, rows: np.ndarray | None) -> AnyArray:
-    """`values[rows]`, as a slice where that is the same."""
-    assert rows is not None
-    if len(rows) and np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows))):
-        start = int(rows[0])
-        return values if len(rows) == len(values) else values[start : start + len(rows)]
-    return values[rows]
+    return taken(flat, _indices([place[n] for n in range(len(place))]))
 
 
 def _indices(numbers: object) -> np.ndarray:

@@ -51,6 +51,10 @@ CASES = {
     "potential of velocity": (
         [ist.Wire("joint/passive_torque", Q_V, ist.Conservative(NET))], BadWiring, "function of positions",
     ),
+    "potential with memory": (
+        [ist.Wire("joint/passive_torque", "joint/position", ist.Conservative(ist.GRU(4)))],
+        BadWiring, "Conservative cannot remember",
+    ),
     "potential elsewhere": (
         [ist.Wire("joint/passive_torque", f"joint/position[{PENDULUM.joint_names[0]}]", ist.Conservative(NET))],
         BadWiring, "the same joints",
