@@ -23,8 +23,9 @@ STATE = (
     SignalSpec("joint/position", "coordinate", (), "rad|m", "`q`"),
     SignalSpec("joint/velocity", "dof", (), "rad/s|m/s", "`v`"),
 )
+COMMAND = SignalSpec("joint/control", "dof", (), "N·m|N", "command, as given")
 QUANTITIES = (
-    SignalSpec("joint/control", "dof", (), "N·m|N", "command, as given"),
+    COMMAND,
     SignalSpec("joint/motor_torque", "dof", (), "N·m|N", "what the motors make of the command"),
     SignalSpec("joint/transform", "joint", (6, 6), "1|m", "motion from the parent's to the link's frame"),
     SignalSpec("link/velocity", "link", (6,), "rad/s, m/s", "in the link's frame, angular first"),
@@ -68,8 +69,8 @@ def signals_of(model: Model, extra: tuple[str, ...] = ()) -> list[SignalSpec]:
     given = [SignalSpec(f"extra/{name}", None, (), "?", "channel of the log") for name in extra]
     given += [_previous(name) for name in sorted({n for w in model.networks for n in w.previous})]
     leaves = [spec for _, spec in leaf_fields() if count_rows(model, spec) != 0]
-    step = [spec for spec in QUANTITIES if _published(model, spec)]
-    return [*STATE, *given, *leaves, *step]
+    step = [spec for spec in QUANTITIES if spec is not COMMAND and _published(model, spec)]
+    return [*STATE, COMMAND, *given, *leaves, *step]
 
 
 def _previous(name: str) -> SignalSpec:

@@ -62,14 +62,14 @@ def processor_name() -> str:
 
 def machine() -> dict[str, Any]:
     """The machine in plain data; it names no host and no user."""
+    from isthmus.native.cores import cores
     from isthmus.native.llvm import processor, widest
 
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "processor": processor_name(),
         "architecture": processor()[0],
         "cores": os.cpu_count(),
-        "usable_cores": usable,
+        "usable_cores": cores(),
         "lanes": widest(),
         "system": f"{platform.system()} {platform.machine()}",
     }

@@ -24,8 +24,12 @@ def cut(
     loss: Loss,
     noise: dict[str, np.ndarray],
     rows: int = 0,
+    foreign: int | None = None,
 ) -> tuple[Window, tuple[Span, ...]]:
-    """All windows of all logs, stacked, of at least so many rows; and where each comes from."""
+    """All windows of all logs, stacked, of at least so many rows; and where each comes from.
+
+    `foreign`: these logs are not those that are fitted; the number to call each of their runs by.
+    """
     spans = [s for k, log in enumerate(logs) for s in loss.spans(k, len(log))]
     spans = [s for s in spans if s.steps > 2 * plan.margin and _has_start(logs[s.run], s, plan)]
     if not spans:
@@ -40,8 +44,11 @@ def cut(
     ]
     weights = [_weights(model, log, plan, noise) for log in logs]
     windows = [
-        _window(model, logs[s.run], s, longest, plan, targets[s.run], weights[s.run]) for s in spans
-    ]
+        _window(
+            model, logs[s.run], s, longest, plan, targets[s.run], weights[s.run], s.run if foreign is None else foreign
+        )
+        for s in spans
+    ]  # fmt: skip
     if isinstance(loss, MultipleShooting):
         _link(windows, spans, model, loss)
     stacked = jax.tree.map(lambda *x: np.ascontiguousarray(np.stack(x)), *windows)
@@ -94,6 +101,7 @@ def _window(
     plan: Plan,
     targets: np.ndarray,
     weights: np.ndarray,
+    number: int,
 ) -> Window:
     a, b = span.first, span.first + span.steps
     padded = lambda x: np.concatenate(
@@ -106,6 +114,7 @@ def _window(
         "q": log.start_q[a], "v": log.start_v[a], "time": np.float64(log.time + a * log.dt), "dt": np.float64(log.dt),
         "steps": np.int64(span.steps), "control": jax.tree.map(padded, log.control),
         "target": np.nan_to_num(padded(targets)), "weight": weight, "memory": _memory(model, log, a),
+        "run": np.int64(number),
     }  # fmt: skip
     if plan.torque:
         rate = np.gradient(log.start_v, log.dt, axis=0)

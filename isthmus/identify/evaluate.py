@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 from typing import Any
 
 import jax
@@ -227,8 +226,10 @@ class Evaluation:
         return [np.stack(x, axis=1) for x in zip(*parts, strict=True)]
 
     def _threads(self, fn: Any, worlds: int) -> int:
+        from isthmus.native.cores import cores  # with it comes LLVM, which only a search needs
+
         work = fn.stats.operations * int(self.windows["steps"].max()) * worlds
-        return max(1, min(os.cpu_count() or 1, work // WORTH_A_THREAD))
+        return max(1, min(cores(), work // WORTH_A_THREAD))
 
     def _by_jacobian(self, X: Points) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r, J = self._map(self.compiled.jacobian, X)

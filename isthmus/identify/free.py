@@ -31,6 +31,8 @@ class Free:
     """Where the search begins; default: what the model has, or the middle of the bounds."""
     shared: bool = False
     """One number for all that the pattern matches, instead of one for each."""
+    each_run: bool = False
+    """An `offset/SIGNAL` for each run, as where encoders are set to zero anew each time."""
     shape: Any = ()
     """Of a name of your own."""
 
@@ -41,6 +43,8 @@ class Free:
             value = getattr(self, bound)
             if value is not None and np.any(np.isnan(np.asarray(value, dtype=np.float64))):
                 raise BadFree(f"{bound} of {self.name!r} is not a number: {value!r}.")
+        if self.each_run and not self.name.startswith("offset/"):
+            raise BadFree(f"{self.name!r} cannot differ from run to run; only offset/SIGNAL can.")
         if np.any(self.spread() <= 0):
             raise BadFree(f"the prior of {self.name!r} needs a positive standard deviation.")
 

@@ -27,6 +27,7 @@ class Setting:
     dt: Any = None
     """Time between two rows of the log [s]; None: the log's."""
     offsets: dict[str, AnyArray] = dataclasses.field(default_factory=dict)
+    """What sensors add; where it differs from run to run: (runs + 1, …), at last their mean, for any other run."""
     delays: dict[str, AnyArray] = dataclasses.field(default_factory=dict)
 
 

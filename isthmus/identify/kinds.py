@@ -14,7 +14,7 @@ from isthmus.errors import BadFree, UnknownName
 from isthmus.identify.free import Free
 from isthmus.identify.groups import Group, Setting, starting
 from isthmus.identify.leaves import inertial, leaf, stretched
-from isthmus.identify.sensors import delay, step
+from isthmus.identify.sensors import step
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
 
@@ -85,7 +85,6 @@ def named(free: Free) -> Group:
 
 KINDS: tuple[Callable[[Model, Free], list[Group]], ...] = (
     step,
-    delay,
     inertial,
     stretched,
     weights,

@@ -19,7 +19,7 @@ from isthmus.errors import BadFree, did_you_mean
 from isthmus.identify import kinds
 from isthmus.identify.free import Free
 from isthmus.identify.groups import Group, Setting
-from isthmus.identify.sensors import offset
+from isthmus.identify.sensors import delay, offset
 from isthmus.model import address
 from isthmus.model.model import Model, leaf_fields
 from isthmus.types import AnyArray
@@ -145,6 +145,7 @@ def parameters(
     make: Make | None,
     free: Sequence[Free],
     channels: Callable[[Model], dict[str, tuple[str, ...]]],
+    runs: Sequence[str] = (),
 ) -> Parameters:
     """All that is free in a model, or in what `make` makes."""
     own = [f for f in free if make is not None and is_foreign(f.name)]
@@ -157,7 +158,7 @@ def parameters(
     found = {id(group.free): [group] for group in named}
     for f in free:
         if id(f) not in found:
-            found[id(f)] = _groups(model, f, channels)
+            found[id(f)] = _groups(model, f, channels, runs)
     everything = tuple(group for f in free for group in found[id(f)])
     _refuse_faults(everything)
     return Parameters(everything, model, make)
@@ -169,21 +170,18 @@ def is_foreign(name: str) -> bool:
     parts = base.split("/")
     whole = f"{parts[0]}/{parts[-1]}" if len(parts) > 1 else base
     leaves = {spec.name for _, spec in leaf_fields()} | {"link/inertial", "dt"}
-    return whole not in leaves and parts[0] not in (
-        "stretch",
-        "network",
-        "offset",
-        "delay",
-        "start",
-    )
+    families = ("stretch", "network", "offset", "delay", "start")
+    return whole not in leaves and not (len(parts) > 1 and parts[0] in families)
 
 
-def _groups(model: Model, free: Free, channels: Callable) -> list[Group]:
+def _groups(model: Model, free: Free, channels: Callable, runs: Sequence[str]) -> list[Group]:
     for kind in kinds.KINDS:
         if found := kind(model, free):
             return found
-    if found := offset(channels(model), free):
-        return found
+    if free.name.startswith("delay/"):
+        return delay(channels(model), free)
+    if free.name.startswith("offset/"):
+        return offset(channels(model), free, runs)
     known = [spec.name for _, spec in leaf_fields()] + ["link/inertial", "start/velocity", "dt"]
     near = did_you_mean(address.parse(free.name)[0], known)
     raise BadFree(

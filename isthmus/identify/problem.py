@@ -129,7 +129,8 @@ class Problem:
             for f in free
         ]
         labels = lambda model: {c.text: c.labels for c in self._channels(model)}
-        return parameters(self.model, self.make, free, labels)
+        runs = reading.names_of(self.runs[0], "run")
+        return parameters(self.model, self.make, free, labels, runs)
 
     def _channels(self, model: Model) -> tuple[Channel, ...]:
         return tuple(channel(model, text, wrap=self.wrap) for text in self._texts(model))
@@ -234,7 +235,9 @@ class Problem:
         kind = Windows(self.kind.steps) if isinstance(self.kind, MultipleShooting) else self.kind
         plan = dataclasses.replace(self.plan, start_rows=(), shooting=False)
         rows = self.windows[0]["weight"].shape[1]
-        windows, _ = cut(self.template, self.heldout_logs, plan, kind, self.sigma, rows)
+        windows, _ = cut(
+            self.template, self.heldout_logs, plan, kind, self.sigma, rows, len(self.logs)
+        )
         mean, precision = self.parameters.prior
         alike = not self.plan.start_rows and same_structure(windows, self.windows[0])
         code = self.evaluation.compiled if alike else None

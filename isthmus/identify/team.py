@@ -7,7 +7,6 @@ so the number of processes must not decide the batches.
 from __future__ import annotations
 
 import dataclasses
-import os
 import pickle
 import sys
 from collections.abc import Callable, Sequence
@@ -66,7 +65,9 @@ class Team:
 
     def _runner(self, options: AbstractRounds, evaluation: Evaluation) -> AbstractRunner:
         if options.processes == 1:
-            return Here(os.cpu_count() or 1, self.known.halted.set)
+            from isthmus.native.cores import cores  # with it comes LLVM, which only a search needs
+
+            return Here(cores(), self.known.halted.set)
         setup = (work.expect, (self.problem, recipe(options.problem, evaluation)))
         return Processes(options.processes, setup)
 

@@ -75,6 +75,11 @@ def setting_of(plan: Plan, u: AnyArray, window: Window) -> Setting:
     """The simulation that `u` stands for."""
     setting = plan.parameters.setting(u[: plan.parameters.size])
     setting.dt = window["dt"] if setting.dt is None else setting.dt
+    for name, offset in setting.offsets.items():
+        if offset.ndim > 1:
+            setting.offsets[name] = jax.lax.dynamic_index_in_dim(
+                offset, window["run"], keepdims=False
+            )
     return setting
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ import jax
 import numpy as np
 
 from isthmus.errors import BadOption, BadShape
+from isthmus.native.cores import cores
 from isthmus.native.flat import Flat
 from isthmus.native.known import Known
 from isthmus.native.llvm import Code, module_text
@@ -262,7 +262,7 @@ class Native:
         blocks = -(-worlds // lanes)
         if threads is None:
             paying = self.facts.flops * worlds // WORTH_A_THREAD
-            threads = max(1, min(os.cpu_count() or 1, paying))
+            threads = max(1, min(cores(), paying))
         threads = max(1, min(threads, blocks))
         ins, outs = describe(arrays, self.inputs, shared), describe(results, self.outputs)
         share = max(1, blocks // (threads * 4)) if threads > 1 else max(blocks, 1)

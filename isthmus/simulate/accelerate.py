@@ -25,11 +25,11 @@ def accelerate(
     signal("time", state.time)
     q = signal("joint/position", state.q)
     v = signal("joint/velocity", state.v)
+    command = signal("joint/control", _or_zeros(control.torque, v))
     for name, value in control.extra.items():
         signal(f"extra/{name}", value)
     model = _parameters(model, signal)
 
-    command = signal("joint/control", _or_zeros(control.torque, v))
     motor = signal("joint/motor_torque", motor_torque(model, command, q, v))
     kinematics = forward_kinematics(model, q, v, signal)
     passive = signal("joint/passive_torque", passive_torque(model, q, v))

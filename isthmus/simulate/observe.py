@@ -33,7 +33,9 @@ def _observe(
     model: Model, states: State, control: Control, chosen: tuple[Selection, ...], many: bool
 ) -> tuple:
     def one(state: State, control: Control) -> tuple:
-        signal = Signals(model, state.memory, None)
+        signal = Signals(
+            model, state.memory, 0.0
+        )  # no time passes: filters answer by what they hold
         accelerate(model, state, control, signal)
         return tuple(c.pick(signal[c.name]) for c in chosen)
 

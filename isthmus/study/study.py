@@ -38,6 +38,7 @@ TOP = {
 READ = {f.name: t.ANYTHING for f in dataclasses.fields(Options)} | {"dataset": t.TEXT}
 FREE = {
     "name": t.TEXT, "low": t.NUMBERS, "high": t.NUMBERS, "prior": t.NUMBERS, "start": t.NUMBERS, "shared": t.FLAG,
+    "each_run": t.FLAG,
 }  # fmt: skip
 COMPARED = {
     "signals": t.TEXTS, "huber": t.NUMBER, "wrap": t.FLAG, "weight_penalty": t.NUMBER,

@@ -26,6 +26,7 @@ WIRES = {
     "by link": ist.Wire("link/bias_force", "joint/velocity", ist.MLP(3, 1, "relu"), rows="each"),
     "spline": ist.Wire(f"joint/torque[{SECOND}]", f"joint/velocity[{SECOND}]", ist.Spline(knots=5)),
     "memory": ist.Wire("joint/torque", "joint/control", ist.GRU(width=3), rows="each"),
+    "friction by load": ist.Wire("joint/friction", "joint/control", ist.MLP(3, 1)),
     "filter": ist.Wire("joint/motor_torque", Q_V, ist.Filter(width=3)),
     "last step": ist.Wire("joint/torque", "previous/joint/acceleration", ist.MLP(3, 1, "softplus")),
     "gravity": ist.Wire("gravity", ["time"], ist.Constant()),
@@ -46,6 +47,16 @@ def test_a_fresh_wire_changes_nothing_and_a_trained_one_is_the_same_in_both_engi
     other = shaken(hybrid, size=0.4)
     assert np.max(np.abs(roll(other).q - roll(PENDULUM).q)) > 1e-9
     np.testing.assert_allclose(roll(other).q, roll(other, engine="xla").q, rtol=0, atol=1e-12)
+
+
+def test_observing_lets_no_time_pass():
+    """A filter answers by what it holds; one state or many."""
+    hybrid = shaken(attached(WIRES["filter"]), size=0.4)
+    many = ist.State(q=np.tile(START.q, (3, 1)), v=np.tile(START.v, (3, 1)))
+    one = ist.observe(hybrid, START, names=["joint/motor_torque"])["joint/motor_torque"]
+    all_of_them = ist.observe(hybrid, many, names=["joint/motor_torque"])["joint/motor_torque"]
+    np.testing.assert_allclose(one, hybrid.networks[0].net.output.bias, atol=1e-15)
+    np.testing.assert_array_equal(all_of_them, np.tile(one, (3, 1)))
 
 
 @pytest.mark.parametrize("kind", ["shared", "memory", "conservative"])

@@ -107,6 +107,7 @@ def test_weights_of_networks_are_free_by_the_name_of_their_wire(key):
         ([ist.Free("link/*/mass", low=[0.1, 0.2])], "has 3 numbers"),
         ([ist.Free("delay/joint/position")], "needs low= and high="),
         ([ist.Free("offset/joint/torque")], "is not compared"),
+        ([ist.Free("delay/joint/positon", low=0.0, high=0.1)], "'joint/positon' is not compared"),
     ],
 )
 def test_what_cannot_be_free_is_refused_in_one_sentence(items, words):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
+from isthmus.errors import BadFree
 from tests.identify.motions import DT, SINGLE
 
 MODEL = ist.library.pendulum(1).set("joint/damping", 0.2)
@@ -32,6 +33,39 @@ def test_an_offset_of_an_encoder_is_found_and_taken_off_the_start():
     fit = ist.fit(ist.Problem(MODEL.set("joint/damping", 0.1), log, free=free, loss="whole_run"))
     assert fit["offset/joint/joint_1/position"].value == pytest.approx(0.05, abs=1e-8)
     assert fit["joint/joint_1/damping"].value == pytest.approx(0.2, abs=1e-7)
+
+
+def test_an_encoder_that_is_set_to_zero_anew_each_time_is_found_in_each_run():
+    """Other runs are predicted with the mean; runs of one name are told apart."""
+    zeros = (0.05, -0.03, 0.04)
+    logs = []
+    for k, zero in enumerate(zeros):
+        clean = ist.rollout(MODEL, ist.State(np.array([1.0 - 0.2 * k]), np.zeros(1)), None, DT, 60)
+        logs.append(ist.Motion(clean.t, clean.q + zero, clean.v))
+    free = [ist.Free("offset/joint/position", each_run=True), ist.Free("joint/*/damping")]
+    guess = MODEL.set("joint/damping", 0.1)
+    problem = ist.Problem(guess, logs, free=free, loss=ist.Windows(30), heldout=1)
+    fit = ist.fit(problem)
+    found = [fit[f"offset/joint/joint_1/position in run {k + 1}"].value for k in (0, 1)]
+    np.testing.assert_allclose(found, zeros[:2], atol=1e-8)
+    assert fit["joint/joint_1/damping"].value == pytest.approx(0.2, abs=1e-7)
+
+    other = ist.Motion(logs[2].t, logs[2].q - zeros[2] + np.mean(zeros[:2]), logs[2].v)
+    pair = ist.Problem(guess, [*logs[:2], other], free=free, loss=ist.Windows(30), heldout=1)
+    after = [found.heldout["joint/position"][1] for found in (ist.fit(pair), fit)]
+    assert after[0] < 1e-7 < after[1]
+
+
+def test_only_a_sensor_differs_from_run_to_run():
+    with pytest.raises(BadFree, match="cannot differ from run to run"):
+        ist.Free("joint/damping", each_run=True)
+
+
+def test_delay_may_be_a_name_of_your_own():
+    make = lambda p: MODEL.set("joint/damping", p["delay"])
+    log = ist.rollout(MODEL, ist.State(np.array([1.0]), np.zeros(1)), None, DT, 40)
+    fit = ist.fit(ist.Problem(make=make, motions=log, free=[ist.Free("delay", start=0.1)]))
+    assert fit["delay"].value == pytest.approx(0.2, abs=1e-6)
 
 
 def test_a_delay_below_one_row_is_found():
