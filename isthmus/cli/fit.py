@@ -117,6 +117,8 @@ class Fit:
         robot, *logs = self.files
         if not logs:
             raise Refused(f"{NEEDS} There are no logs after {robot!r}.")
+        if not self.free:
+            raise Refused("nothing is free: say what may change, as in --free 'link/*/mass=0.1:5'.")
         kind, _, steps = self.loss.partition(":")
         loss: dict[str, Any] = {"kind": kind} | (
             {"steps": _whole(steps, "--loss")} if steps else {}
@@ -164,7 +166,8 @@ def fitted(study: Study, problem: Problem, asked: Fit) -> int:
         warnings.simplefilter("ignore", FitWarning)  # the table says the same
         fit = search(study, problem, resume=asked.resume, listen=listen)
     show(*map(_coloured, str(fit).splitlines()))
-    written = write_results(study, problem, fit)
+    with working("writing results"):
+        written = write_results(study, problem, fit)
     print(f"wrote {study.folder}: {', '.join(path.name for path in written.files)}")
     for text in written.failed:
         say(f"not written: {text}")

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Sequence
 
 from isthmus.cli import output
+from isthmus.cli.interrupt import after_imports
 from isthmus.errors import BadDescription, IsthmusError, IsthmusWarning
 
 XLA_FLAG = "--xla_cpu_multi_thread_eigen=false"
@@ -23,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status; `argv` without the program's name."""
     _prepare_xla()
     try:
-        with warnings.catch_warnings():
+        with after_imports(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", IsthmusWarning)
             warnings.showwarning = output.show_warning  # ty: ignore[invalid-assignment]

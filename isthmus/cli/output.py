@@ -31,7 +31,14 @@ def say(sentence: str) -> None:
 
 def show_warning(message: Any, *_: Any, **__: Any) -> None:
     """A warning as one line on stderr, without the place in the code; stands in for `warnings.showwarning`."""
-    say(f"warning: {message}")
+    say(f"warning: {_on_one_line(str(message))}")
+
+
+def _on_one_line(text: str) -> str:
+    """A heading with items below it, as a sentence: `heading: first; second`."""
+    head, *items = [line.strip() for line in text.splitlines()]
+    listed = "; ".join(item.removeprefix("- ").removesuffix(".") for item in items)
+    return f"{head} {listed}." if items else head
 
 
 def show(*parts: Any) -> None:

@@ -21,6 +21,8 @@ FEW = 20
 UNEVEN = 0.05
 """Steps that differ from the usual one by more than this share are uneven."""
 DEGREES = 180.0 / np.pi
+FAST = 20.0 * np.pi
+"""Speeds of joints beyond this [rad/s] are rare, and usual for degrees a second."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +92,21 @@ def not_measured(case: Case) -> Iterator[str]:
     if holes:
         shown = ", ".join(f"{name} {n}" for name, n in list(holes.items())[:6])
         yield f"entries without a number (NaN): {shown}. Say holes='keep' (not measured), 'fill' or 'drop'."
+
+
+def never_measured(case: Case) -> Iterator[str]:
+    """Columns that are there, and have no number in any row."""
+    if case.options.missing == "nan":
+        return
+    found = [
+        f"{what} of {span.name!r}"
+        for what, x, own in (("position", case.motion.q, "q"), ("velocity", case.motion.v, "v"))
+        if x is not None
+        for span in case.spans
+        if getattr(span, own) and all(not _known(x, row).size for row in getattr(span, own))
+    ]
+    if found:
+        yield f"no number in any row: {', '.join(found[:8])}. Say missing='nan' if it was not measured."
 
 
 def _holes(x: np.ndarray) -> int:
@@ -169,12 +186,12 @@ def _degrees_because(case: Case, span: Span, x: np.ndarray) -> str:
         limit = max(abs(low), abs(high))
         if np.isfinite(limit) and furthest > 4.0 * limit and furthest / DEGREES <= 1.1 * limit:
             return f"reaches {furthest:.4g}, far beyond its limits {low:.4g} to {high:.4g} rad"
-    if (
-        span.kind != UNKNOWN
-        and furthest > 4.0 * np.pi
-        and np.ptp(x) <= 720.0
-        and case.motion.v is None
-    ):
+    far = span.kind != UNKNOWN and furthest > 4.0 * np.pi and np.ptp(x) <= 720.0
+    if far and case.motion.v is not None and len(span.v) == 1:
+        fastest = float(np.max(np.abs(_known(case.motion.v, span.v[0])), initial=0.0))
+        if fastest > FAST and not case.said("joint/velocity"):
+            return f"reaches {furthest:.4g} and a speed of {fastest:.4g}, {fastest / (2 * np.pi):.2g} turns a second"
+    if far and case.motion.v is None:
         return f"reaches {furthest:.4g}, {furthest / (2 * np.pi):.2g} turns if in radians"
     return ""
 
@@ -241,6 +258,6 @@ def constant(case: Case) -> Iterator[str]:
 
 
 RULES = (
-    few_rows, slow_clock, uneven_stamps, gaps, not_measured, stand_out, jumping_angles, turning_signs, degrees, rates,
-    constant,
+    few_rows, slow_clock, uneven_stamps, gaps, not_measured, never_measured, stand_out, jumping_angles, turning_signs,
+    degrees, rates, constant,
 )  # fmt: skip

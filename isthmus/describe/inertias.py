@@ -32,7 +32,8 @@ GYRATION = 1e-4
 def doubts(description: Description, repair: str, frames: tuple[str, ...] = ()) -> Iterator[str]:
     """One sentence for each kind of doubt; `frames` are links without mass that became points."""
     links = description.links
-    massless = [link.name for link in links if is_zero(link.mass)]
+    still = _welded_to_world(description)
+    massless = [link.name for link in links if is_zero(link.mass) and link.name not in still]
     if massless or frames:
         yield " ".join(filter(None, (_of_massless(massless), _of_frames(frames))))
     yield from of_adrift(description)
@@ -50,6 +51,15 @@ def of_adrift(description: Description) -> Iterator[str]:
             f"links {quoted(names)} move freely but have no mass of their own, nor welded to them: their "
             f"acceleration is not determined (nan)."
         )
+
+
+def _welded_to_world(description: Description) -> set[str]:
+    """Links that never move, whose mass nobody feels."""
+    still: set[str] = set()
+    for joint in outwards(description.joints):
+        if joint.kind == "fixed" and (joint.parent is None or joint.parent in still):
+            still.add(joint.child)
+    return still
 
 
 def _adrift(description: Description) -> list[str]:

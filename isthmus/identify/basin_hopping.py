@@ -12,10 +12,9 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float, Int
 
-from isthmus.errors import BadOption
 from isthmus.identify.box import Box, draws, first_points
 from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
-from isthmus.identify.rounds import AbstractRounds
+from isthmus.identify.rounds import AbstractRounds, refuse_below_one, refuse_no_step
 from isthmus.identify.search import AbstractSearch, Listener, Points
 from isthmus.identify.team import Found, Team
 
@@ -42,10 +41,8 @@ class BasinHopping(AbstractRounds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.islands < 1 or self.patience < 1 or not self.step > 0:
-            raise BadOption(
-                "BasinHopping needs islands and patience of at least 1, and a step above zero."
-            )
+        refuse_below_one(islands=self.islands, patience=self.patience)
+        refuse_no_step(self.step)
 
     def begin(self, box: Box, starts: Points) -> Islands:
         X = first_points(box, starts, self.islands, self.seed)

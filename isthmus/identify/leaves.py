@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +24,10 @@ NOT_NEGATIVE = frozenset(
     "delay size".split()
 )
 """Last parts of names whose numbers have 0 as their lower bound unless told otherwise."""
+
+
+OF_BODIES = ("link/mass", "link/com", "link/inertia")
+"""What frames without mass, and links that never move, do not have."""
 
 
 def leaf(model: Model, free: Free) -> list[Group]:
@@ -56,7 +61,28 @@ def leaf(model: Model, free: Free) -> list[Group]:
 def _rows(model: Model, spec: LeafSpec, name: str, pattern: str | None) -> np.ndarray | None:
     if pattern is None or spec.rows is None:
         return None
-    return np.array(address.rows_of(name, pattern, model.rows(spec.rows)), dtype=np.int32)
+    rows = address.rows_of(name, pattern, model.rows(spec.rows))
+    if spec.name in OF_BODIES:
+        rows = _bodies(model, name, pattern, rows)
+    return np.array(rows, dtype=np.int32)
+
+
+def _bodies(model: Model, name: str, pattern: str, rows: Sequence[int]) -> list[int]:
+    """Of the links that a pattern with `*` picks, those that are bodies: with a mass, and not welded to the world."""
+    if address.picks_one(pattern):
+        return list(rows)
+    mass = np.asarray(model.link_mass)
+    found = [i for i in rows if mass[i] != 0.0 and not _is_still(model, i)]
+    if not found:
+        raise UnknownName(f"{name!r}: no link that it picks has a mass and can move.")
+    return found
+
+
+def _is_still(model: Model, link: int) -> bool:
+    """Whether only fixed joints lie between a link and the world."""
+    while link >= 0 and model.joint_kinds[link] == "fixed":
+        link = model.parents[link]
+    return link < 0
 
 
 def leaf_names(model: Model, spec: LeafSpec, rows: np.ndarray | None) -> tuple[str, ...]:
@@ -101,7 +127,7 @@ def inertial(model: Model, free: Free) -> list[Group]:
     if free.shared:
         raise BadFree(f"{free.name!r} cannot be shared: bodies differ in more than one number.")
     rows = address.rows_of(free.name, pattern or "*", model.rows("link"))
-    return [_body(model, free, i) for i in rows]
+    return [_body(model, free, i) for i in _bodies(model, free.name, pattern or "*", rows)]
 
 
 def _body(model: Model, free: Free, i: int) -> Group:

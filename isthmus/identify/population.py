@@ -8,11 +8,10 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.errors import BadOption
 from isthmus.identify.basin_hopping import SAME
 from isthmus.identify.box import Box, draws, first_points
 from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
-from isthmus.identify.rounds import AbstractRounds
+from isthmus.identify.rounds import AbstractRounds, refuse_below_one, refuse_no_step
 from isthmus.identify.search import AbstractSearch, Listener, Points
 from isthmus.identify.team import Found, Team
 
@@ -32,11 +31,8 @@ class Population(AbstractRounds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        parents = 1 if self.parents is None else self.parents
-        if self.islands < 1 or parents < 1 or not self.step > 0:
-            raise BadOption(
-                "Population needs islands and parents of at least 1, and a step above zero."
-            )
+        refuse_below_one(islands=self.islands, parents=1 if self.parents is None else self.parents)
+        refuse_no_step(self.step)
 
     def begin(self, box: Box, starts: Points) -> Parents:
         X = first_points(box, starts, self.islands, self.seed)

@@ -50,6 +50,8 @@ class Check:
     shifts: tuple[Shift, ...]
     step_change: float
     """Largest change of what is compared when the time step is halved, relative to its range."""
+    step_noise: float
+    """Root mean square of that change, in units of the noise."""
     worries: tuple[str, ...]
 
     @property
@@ -97,7 +99,7 @@ def check(problem: Problem) -> Check:
     effects = effects_of(evaluation, x, J) if J is not None else ()
     found = Check(
         evaluation.count, evaluation.data, float(normal.cost[0]), gradient_error(evaluation, x, normal.gradient[0]),
-        effects, aligned(problem, x) if few else (), step_change(problem, x), (),
+        effects, aligned(problem, x) if few else (), *step_change(problem, x), (),
     )  # fmt: skip
     return dataclasses.replace(found, worries=tuple(worries(found)))
 
@@ -162,8 +164,8 @@ def _alone(unit: np.ndarray, k: int) -> float:
     return float(np.linalg.norm(rest))
 
 
-def step_change(problem: Problem, x: np.ndarray) -> float:
-    """How much what is compared changes when every step is made in two."""
+def step_change(problem: Problem, x: np.ndarray) -> tuple[float, float]:
+    """How much what is compared changes when every step is made in two: of its range, and of the noise."""
     evaluation = problem.evaluation
     scheme = dataclasses.replace(problem.scheme, substeps=2 * problem.scheme.substeps)
     plan = dataclasses.replace(evaluation.plan, scheme=scheme)
@@ -182,7 +184,7 @@ def step_change(problem: Problem, x: np.ndarray) -> float:
         moved = change[..., column : column + c.width] / np.where(w > 0, w, np.inf)
         reach = max(reach, float(moved.max() / max(span, 1e-12)))
         place, column = place + c.size, column + c.width
-    return reach
+    return reach, float(np.sqrt(np.sum(np.square(change)) / max(evaluation.data, 1)))
 
 
 def worries(found: Check) -> list[str]:
@@ -203,9 +205,11 @@ def worries(found: Check) -> list[str]:
             "the gradient differs from differences: is there a kink (contact, dry friction) near the start?"
         )
     said += [shift.worry for shift in found.shifts if shift.worry]
-    if found.step_change > 0.01:
+    if found.step_change > 0.01 or found.step_noise > 1.0:
+        how = f"{100 * found.step_change:.2g} %"
+        how += f", {found.step_noise:.2g} times the noise" if found.step_noise > 1.0 else ""
         said.append(
-            f"halving the time step changes the motion by {100 * found.step_change:.2g} %: fitted numbers would "
-            "absorb that. Take substeps= or integrator='rk4'."
+            f"halving the time step changes the motion by {how}: fitted numbers would absorb that. Take substeps= or "
+            "integrator='rk4' ([time] of a study)."
         )
     return said

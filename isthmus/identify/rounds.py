@@ -65,12 +65,12 @@ class AbstractRounds(AbstractSearch):
     """Go on with the rounds that `store` has."""
 
     def __post_init__(self) -> None:
-        counts = {"batch": self.batch, "processes": self.processes, "rounds": self.rounds or 1}
-        for name, value in counts.items():
-            if value < 1 or (name == "rounds" and self.rounds == 0):
-                raise BadOption(f"{name} must be 1 or more, not {getattr(self, name)!r}.")
-        if self.seed < 0 or (self.seconds is not None and not self.seconds > 0):
-            raise BadOption("seed must not be negative, and seconds must be above zero.")
+        rounds = 1 if self.rounds is None else self.rounds
+        refuse_below_one(batch=self.batch, processes=self.processes, rounds=rounds)
+        if self.seed < 0:
+            raise BadOption(f"seed must not be negative, but is {self.seed!r}.")
+        if self.seconds is not None and not self.seconds > 0:
+            raise BadOption(f"seconds must be above zero, not {self.seconds!r}.")
         if self.resume and self.store is None:
             raise BadOption("resume=True needs store=, the file to go on with.")
 
@@ -122,6 +122,19 @@ class AbstractRounds(AbstractSearch):
                 log.interrupt(team.known.partial)
         evaluation.evaluations += team.evaluations
         return log.close(team.evaluations)
+
+
+def refuse_below_one(**counts: int) -> None:
+    """Refuses the first count that is below one, by its name."""
+    for name, value in counts.items():
+        if value < 1:
+            raise BadOption(f"{name} must be 1 or more, not {value!r}.")
+
+
+def refuse_no_step(step: float) -> None:
+    """Refuses a step that goes nowhere."""
+    if not step > 0:
+        raise BadOption(f"step must be above zero, not {step!r}.")
 
 
 class Log:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MOST = 40
 """So many numbers are listed one by one; of more weights than that, only how many there are is said."""
+MUCH = 3.0
+"""Times the assumed noise beyond which something else than noise remains."""
 
 
 def as_text(fit: Fit) -> str:
@@ -27,8 +29,10 @@ def as_text(fit: Fit) -> str:
             f"and {left} more numbers ({len(fit.estimates) - len(shown)} of them weights of networks)"
         )
     lines += ["", *_differences(fit)]
-    lines += [f"{fit.status}; loss {fit.loss:.6g} after {effort(fit)}, {fit.seconds:.2g} s"]
+    number, unit = effort(fit)
+    lines += [f"{fit.status}; loss {fit.loss:.6g} after {number} {unit}s, {fit.seconds:.2g} s"]
     lines += [f"noise: {fit.noise:.3g} times what was assumed"]
+    lines += [f"doubtful: {more}"] if (more := much_remains(fit)) else []
     lines += [f"correlated: {a} with {b}, {c:+.3f}" for a, b, c in strong(fit)]
     lines += [f"doubtful: {text}" for text in fit.warnings]
     return "\n".join(lines)
@@ -74,7 +78,18 @@ def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def effort(fit: Fit) -> str:
-    """How long the search was: rounds, where it was one in rounds, or steps."""
+def effort(fit: Fit) -> tuple[int, str]:
+    """How long the search was: so many rounds, where it was one in rounds, or steps."""
     rounds = fit.settings.get("search", {}).get("rounds")
-    return f"{len(fit.history) - 1} steps" if rounds is None else f"{rounds} rounds"
+    return (max(len(fit.history) - 1, 0), "step") if rounds is None else (rounds, "round")
+
+
+def much_remains(fit: Fit) -> str:
+    """A sentence where more remains than noise explains; empty where not."""
+    told = any(np.any(np.asarray(s) != 1.0) for s in fit.settings.get("noise", {}).values())
+    if not told or not fit.noise > MUCH:
+        return ""
+    return (
+        f"what remains is {fit.noise:.3g} times the noise that was assumed: the model lacks something, the time step "
+        "is too long, or windows start in noisy states (MultipleShooting). Standard errors do not know of it."
+    )

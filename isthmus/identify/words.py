@@ -16,6 +16,8 @@ from isthmus.identify.evaluate import Evaluation
 
 PART = 0.03
 """Share of a direction below which a number has no part in it."""
+SMALL = 0.05
+"""Share of the largest term of a sum below which a term is left out."""
 TRIAL = 0.15
 """Relative change by which a direction is tried out."""
 
@@ -28,6 +30,8 @@ class Undetermined:
     combinations: tuple[str, ...]
     rival: str = ""
     """Who else can bring about the same."""
+    linear: bool = False
+    """Whether the combinations are sums, whose weights hold near the estimates."""
 
     def __str__(self) -> str:
         if self.rival:
@@ -35,6 +39,8 @@ class Undetermined:
         if not self.combinations:
             have = "has" if len(self.names) == 1 else "have"
             return f"{', '.join(self.names)} {have} no effect on what is compared."
+        if self.linear and len(self.combinations) > 1:
+            return f"only these sums are determined, near the estimates: {'; '.join(self.combinations)}."
         return f"only {' and '.join(self.combinations)} {'is' if len(self.combinations) == 1 else 'are'} determined."
 
 
@@ -95,7 +101,7 @@ def _told(
         return Undetermined(called, tuple(as_product(row, called) for row in products))
     values = z[part] * evaluation.plan.parameters.scale[part]
     weights = complement(values[:, None] * own)
-    return Undetermined(called, tuple(as_sum(row, called) for row in weights))
+    return Undetermined(called, tuple(as_sum(row, called, values) for row in weights), linear=True)
 
 
 def complement(own: np.ndarray) -> np.ndarray:
@@ -155,13 +161,22 @@ def as_product(exponents: list[Fraction], names: tuple[str, ...]) -> str:
     )
 
 
-def as_sum(weights: np.ndarray, names: tuple[str, ...]) -> str:
-    """`a + 0.5 b − c`."""
-    parts = []
-    for w, name in zip(weights, names, strict=True):
-        if abs(w) < 1e-3:
+def as_sum(weights: np.ndarray, names: tuple[str, ...], values: np.ndarray) -> str:
+    """`a + 0.5 b − c`: the leading one, then the largest terms first; what hardly counts is left out."""
+    size = np.abs(weights * values)
+    lead = int(np.argmax(np.abs(weights) > 1e-6))
+    order = [lead, *(int(k) for k in np.argsort(-size, kind="stable") if k != lead)]
+    parts: list[str] = []
+    for k in order:
+        w = float(weights[k])
+        if k != lead and (size[k] < SMALL * size.max() or abs(w) < 1e-6):
             continue
-        size = "" if abs(abs(w) - 1.0) < 5e-3 else f"{abs(w):.3g} "
+        factor = "" if abs(abs(w) - 1.0) < 5e-3 else f"{two_digits(abs(w))} "
         sign = ("− " if w < 0 else "+ ") if parts else ("−" if w < 0 else "")
-        parts.append(f"{sign}{size}{name}")
+        parts.append(f"{sign}{factor}{names[k]}")
     return " ".join(parts)
+
+
+def two_digits(x: float) -> str:
+    """`0.042`, `9.5`, `120`."""
+    return f"{float(f'{x:.2g}'):g}"

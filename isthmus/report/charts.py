@@ -23,23 +23,30 @@ def curve(frame: Frame, x: np.ndarray, y: np.ndarray, class_: str, columns: int 
     return frame.path(x[keep], y[keep], class_)
 
 
-def convergence(histories: Sequence[np.ndarray], names: Sequence[str], title: str) -> Markup:
-    """The loss after each step, one curve for each search."""
+def convergence(
+    histories: Sequence[np.ndarray], names: Sequence[str], title: str, *, step: str = "step"
+) -> Markup:
+    """The loss after each step or round, one curve for each search."""
     every = np.concatenate([h[np.isfinite(h) & (h > 0)] for h in histories])
     logarithmic = bool(every.size and every.max() > 3.0 * every.min())
     y = padded(np.log10(every)) if logarithmic else padded(every)
     bounds = (10.0 ** y[0], 10.0 ** y[1]) if logarithmic else y
+    first = 1 if step == "round" else 0  # a round is a whole search; step 0 is where one begins
     steps = max(len(h) for h in histories) - 1
-    frame = Frame((0.0, float(max(steps, 1))), bounds, height=220, log_y=logarithmic)
+    x = (float(first), float(first + max(steps, 1)))
+    frame = Frame(x, bounds, height=220, left=70, right=16, log_y=logarithmic)
     many = len(histories) > 1
     classes = [f"series s{k % 6}" if many else "predicted" for k in range(len(histories))]
     curves = [
-        curve(frame, np.arange(len(h), dtype=np.float64), np.asarray(h, dtype=np.float64), c)
+        curve(
+            frame, first + np.arange(len(h), dtype=np.float64), np.asarray(h, dtype=np.float64), c
+        )
         for h, c in zip(histories, classes, strict=True)
     ]
     if not many and steps <= 60:
-        curves.append(frame.dots(np.arange(steps + 1), np.asarray(histories[0]), "predicted thick"))
-    chart = frame.picture(frame.axes("step", "loss"), inside=curves, title=title, grow=1.35)
+        at = first + np.arange(steps + 1)
+        curves.append(frame.dots(at, np.asarray(histories[0]), "predicted thick"))
+    chart = frame.picture(frame.axes(step, "loss"), inside=curves, title=title, grow=1.35)
     return chart if not many else joined(chart, legend(names, classes))
 
 
@@ -131,7 +138,7 @@ def cloud(
     known = np.isfinite(x) & np.isfinite(d)
     x, d = x[known], d[known]
     span = np.percentile(d, [0.5, 99.5]) if len(d) else np.zeros(0)
-    frame = Frame(padded(x, 0.03), padded(span, 0.15), width=320, height=190)
+    frame = Frame(padded(x, 0.03), padded(span, 0.15), width=320, height=190, class_="chart narrow")
     keep = np.linspace(0, len(x) - 1, min(most, len(x))).astype(int)
     inside = [frame.dots(x[keep], d[keep], "difference")]
     centre, mean, error = binned(x, d)

@@ -261,7 +261,10 @@ def _remains(runs: Sequence[Run], curves: Sequence[Curve], columns: int, dots: i
             )
     drawn = [tag("figure", f) for f in figures]
     unit = f" [{c.unit}]" if c.unit else ""
-    return joined(tag("h3", named(c.label), unit), tag("div", *drawn, class_="plots three"))
+    return joined(
+        tag("h3", named(c.label), tag("span", unit, class_="unit")),
+        tag("div", *drawn, class_="plots three"),
+    )
 
 
 def over_time(runs: Sequence[Run], curves: Sequence[Curve], columns: int) -> Markup:

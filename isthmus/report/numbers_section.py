@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from isthmus.augment.names import select, signals_of
 from isthmus.identify.fit import Estimate, Fit
 from isthmus.identify.problem import Problem
 from isthmus.identify.quality import Errors
+from isthmus.identify.table import effort, much_remains
 from isthmus.losses.residuals import HEADING
 from isthmus.model.model import Model
 from isthmus.report import charts
@@ -91,7 +93,8 @@ def _factor(before: float, after: float) -> str:
     if 0.95 < ratio < 1.05:
         return ", about the same"
     size, way = (ratio, "smaller") if ratio > 1 else (1.0 / ratio, "larger")
-    return f" ({plain(size, 2)} times {way})"
+    rounded = float(f"{size:.2g}")
+    return f" ({plain(rounded, 6)} times {way})"
 
 
 def tiles(fit: Fit) -> Markup:
@@ -117,9 +120,8 @@ def tiles(fit: Fit) -> Markup:
     known = sum(math.isfinite(e.error) for e in own.values())
     boxes.append(_tile(f"{known} of {len(own)}", "physical numbers with an error bar"))
     boxes.append(_tile(f"{plain(fit.noise, 3)} ×", "noise, in units of what was assumed"))
-    boxes.append(
-        _tile(plain(len(fit.history) - 1), f"steps in {plain(fit.seconds, 2)} s: {_ending(fit)}")
-    )
+    number, unit = effort(fit)
+    boxes.append(_tile(f"{number:,}", f"{unit}s in {plain(fit.seconds, 2)} s: {_ending(fit)}"))
     return tag("div", *boxes, class_="tiles")
 
 
@@ -228,7 +230,9 @@ def _error_rows(kind: str, errors: Errors) -> list[Markup]:
 def doubts(fit: Fit) -> Markup:
     """What the data cannot tell, in words, and other warnings."""
     said = [tag("li", text) for text in fit.undetermined]
-    other = [tag("li", text) for text in fit.warnings if text not in fit.undetermined]
+    remains = [text[0].upper() + text[1:]] if (text := much_remains(fit)) else []
+    other = [text for text in fit.warnings if text not in fit.undetermined]
+    other = [tag("li", text) for text in [*remains, *other]]
     fine = tag(
         "ul",
         tag("li", "Every number that was free has an effect of its own on what was measured."),
@@ -285,16 +289,25 @@ def _strong(names: list[str], C: np.ndarray) -> Markup | None:
 def convergence(fit: Fit) -> Markup:
     """The loss after each step."""
     history = np.asarray(fit.history, dtype=np.float64)
+    number, unit = effort(fit)
     drawn = (
-        charts.convergence([history], ["loss"], "loss after each step")
-        if len(history) > 1
+        charts.convergence([history], ["loss"], f"loss after each {unit}", step=unit)
+        if len(history) > 1 and not flat([history])
         else None
     )
     words = (
-        f"Loss {plain(fit.loss, 6)} after {count(max(len(history) - 1, 0), 'step')} and "
+        f"Loss {plain(fit.loss, 6)} after {count(number, unit)} and "
         f"{count(fit.evaluations, 'evaluation')}, {plain(fit.seconds, 2)} s. How it ended: {fit.status}."
     )
+    if len(history) > 1 and drawn is None:
+        words += f" It came within {SAME:.0%} of that in the first {unit} already."
     return joined(tag("h2", "Convergence"), tag("p", words), drawn, islands(fit))
+
+
+def flat(histories: Sequence[np.ndarray]) -> bool:
+    """Whether all losses belong to the same minimum, so that a picture of them would be one line."""
+    losses = np.concatenate(histories)
+    return bool(np.all(losses <= (1.0 + SAME) * losses.min()))
 
 
 def islands(fit: Fit) -> Markup | None:
@@ -312,9 +325,11 @@ def islands(fit: Fit) -> Markup | None:
         if alike > 1
         else "Others may find a lower one still."
     )
-    shown = order[:ISLANDS]
+    shown = sorted(order[:ISLANDS])
     curves = [np.array(fit.islands[k], dtype=np.float64) for k in shown]
     names = [f"island {k + 1}" for k in shown]
-    left = f"The {len(shown)} best are drawn." if len(order) > len(shown) else None
-    drawn = charts.convergence(curves, names, "best loss of each island after each step")
+    left = f" The {len(shown)} best are drawn." if len(order) > len(shown) else None
+    unit = effort(fit)[1]
+    title = f"best loss of each island after each {unit}"
+    drawn = None if flat(curves) else charts.convergence(curves, names, title, step=unit)
     return joined(tag("h3", "Islands"), tag("p", said, left), drawn)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import platform
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -10,7 +10,10 @@ from typing import Any
 
 from isthmus.identify.fit import Fit
 from isthmus.report.html import Markup, joined, tag
+from isthmus.report.numbers import plain
 
+MOST = 12
+"""So many entries of a list are shown."""
 PACKAGES = ("isthmus", "jax", "numpy", "scipy", "llvmlite")
 CHANGED = {
     "integrator": "semi_implicit",
@@ -25,9 +28,12 @@ CHANGED = {
 
 def again(fit: Fit, notes: Sequence[str], command: str | None) -> Markup:
     """Settings, versions, and the command or the code."""
-    listed = [(key.replace("_", " "), _told(value)) for key, value in fit.settings.items()]
-    listed.append(("versions", ", ".join(f"{n} {v}" for n, v in versions().items())))
-    pairs = [joined(tag("dt", key), tag("dd", tag("code", value))) for key, value in listed]
+    listed = [(key.replace("_", " "), told(key, value)) for key, value in fit.settings.items()]
+    listed.append(("versions", [", ".join(f"{n} {v}" for n, v in versions().items())]))
+    pairs = [
+        joined(tag("dt", key), *(tag("dd", tag("code", line)) for line in lines))
+        for key, lines in listed
+    ]
     text = command or code(fit)
     return joined(
         tag("h2", "What was run"),
@@ -39,10 +45,41 @@ def again(fit: Fit, notes: Sequence[str], command: str | None) -> Markup:
     )
 
 
-def _told(value: Any) -> str:
-    if isinstance(value, list) and len(value) > 12:
-        return f"{json.dumps(value[:12], ensure_ascii=False, default=str)} … ({len(value)} in all)"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+def told(key: str, value: Any) -> list[str]:
+    """A setting as people would say it, one line or several."""
+    if key == "free":
+        return [*map(_free, value[:MOST]), *([f"… ({len(value)} in all)"] if value[MOST:] else [])]
+    if key == "loss" and isinstance(value, dict):
+        return [_loss(value).removeprefix("ist.")]
+    if key == "search" and isinstance(value, dict):
+        return [_called(value).replace("ist.", "")]
+    if key == "dt" and isinstance(value, list):
+        return [f"{', '.join(plain(x) for x in dict.fromkeys(value[:MOST]))} s"]
+    return [_plainly(value)]
+
+
+def _plainly(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_plainly(x)}" for name, x in value.items())
+    if isinstance(value, list | tuple):
+        shown = ", ".join(_plainly(x) for x in value[:MOST])
+        return f"{shown} … ({len(value)} in all)" if len(value) > MOST else shown
+    return plain(value) if isinstance(value, float) else str(value)
+
+
+def _free(free: dict[str, Any]) -> str:
+    """`link/*/mass, 0.1 … 5, shared`."""
+    said = [free["name"]]
+    low, high = free.get("low"), free.get("high")
+    if low is not None or high is not None:
+        ends = [_plainly(x) if x is not None else "" for x in (low, high)]
+        said.append(f"{ends[0]} … {ends[1]}".strip())
+    given = {k: v for k, v in free.items() if k not in ("name", "low", "high")}
+    given = {k: v for k, v in given.items() if v not in (None, False, (), [])}
+    said += [k if v is True else f"{k} {_plainly(v)}" for k, v in given.items()]
+    return ", ".join(said)
 
 
 def versions() -> dict[str, str]:
@@ -84,7 +121,8 @@ def _search(settings: dict[str, Any]) -> str:
 def _called(search: Any) -> str:
     """A search, and those inside it, as users call them; from `module:Class` and its options."""
     if not isinstance(search, dict):
-        return repr(search)
+        endless = isinstance(search, float) and math.isinf(search)
+        return f'float("{search}")' if endless else repr(search)
     options = [f"{key}={_called(value)}" for key, value in search.items() if key != "search"]
     return f"ist.{search['search'].rsplit(':', 1)[-1]}({', '.join(options)})"
 

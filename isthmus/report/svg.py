@@ -31,6 +31,7 @@ class Frame:
     top: int = 12
     bottom: int = 34
     log_y: bool = False
+    class_: str = "chart"
 
     def X(self, x: Any) -> Any:
         """Pixels to the right, of a number or an array."""
@@ -116,7 +117,7 @@ class Frame:
             height=height,
             class_=class_,
         )
-        return joined(box, _text(point(a + 5), self.top + 11, title, "start", "bandname"))
+        return joined(box, _text(point(a + 5), self.top - 3, title, "start", "bandname"))
 
     def picture(
         self, *parts: Any, title: str, inside: Sequence[Any] = (), grow: float = 1.6
@@ -133,7 +134,13 @@ class Frame:
             viewBox=f"{self.left} {self.top} {self.columns} {self.height - self.top - self.bottom}",
         )
         return picture(
-            self.width, self.height, *parts, clip if inside else None, title=title, grow=grow
+            self.width,
+            self.height,
+            *parts,
+            clip if inside else None,
+            title=title,
+            class_=self.class_,
+            grow=grow,
         )
 
 

@@ -151,7 +151,7 @@ def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
         "reading": _reading(data.get("read", {})), "wires": _wires(data, faults),
         "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": data.get("time", {}),
         "search": search_in(search, "[search]", faults),
-        "output": output.get("folder", "fit"), "formats": _formats(output.get("formats", USUAL), faults),
+        "output": output.get("folder", "fit"), "formats": _formats(output.get("formats", list(USUAL)), faults),
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import isthmus
-from isthmus.cli import arguments
+from isthmus.cli import arguments, output
 from isthmus.cli.main import XLA_FLAG, main
 
 ROOT = Path(isthmus.__file__).parent
@@ -138,6 +138,11 @@ def test_a_bug_ends_in_one_sentence_too(capsys, monkeypatch):
     monkeypatch.setenv("ISTHMUS_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         main(["info", "a"])
+
+
+def test_a_warning_with_items_is_one_line(capsys):
+    output.show_warning("'a.csv':\n  - rows stand out. Say so.\n  - a gap.")
+    assert capsys.readouterr().err == "isthmus: warning: 'a.csv': rows stand out. Say so; a gap.\n"
 
 
 def test_ctrl_c_is_one_line_and_status_130(capsys, monkeypatch):

@@ -155,3 +155,16 @@ def test_stamps_since_1970_are_counted_from_the_first_row(tmp_path):
     motion = ist.read_motion(path, PENDULUM)
     assert motion.t[0] == 0.0
     assert "1700000000.000 s" in " ".join(motion.notes)
+
+
+def test_a_log_whose_positions_and_velocities_are_in_degrees_is_noticed(tmp_path):
+    log = changed(q1=deg, v1=lambda x: 4.0 * deg(x), q2=lambda x: x)
+    with pytest.warns(DataWarning, match="turns a second: is it in degrees"):
+        ist.read_motion(write_csv(tmp_path / "log.csv", log), PENDULUM)
+
+
+def test_a_column_without_any_number_is_named(tmp_path):
+    path = write_csv(tmp_path / "log.csv", changed(q1=lambda x: np.full(x.size, np.nan)))
+    with pytest.warns(DataWarning, match="no number in any row: position of .*missing='nan'"):
+        ist.read_motion(path, PENDULUM)
+    ist.read_motion(path, PENDULUM, missing="nan")

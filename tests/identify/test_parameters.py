@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,6 +29,29 @@ def test_a_pattern_frees_one_number_for_each_match_or_one_for_all():
     some = free(ist.Free("link/rod_2/com"), ist.Free("gravity"))
     assert some.names[:3] == ("link/rod_2/com[0]", "link/rod_2/com[1]", "link/rod_2/com[2]")
     assert some.names[3:] == ("gravity[0]", "gravity[1]", "gravity[2]")
+
+
+def test_a_pattern_means_bodies_that_move_and_a_name_means_itself(tmp_path):
+    body = '<inertial><mass value="{}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    part = '<link name="{}">{}</link>'
+    joint = '<joint name="{0}{1}" type="{2}"><parent link="{0}"/><child link="{1}"/><axis xyz="0 1 0"/></joint>'
+    masses = {"base": 0.0, "stand": 9.0, "hub": 0.0, "rod": 1.0}
+    links = "".join(part.format(n, body.format(m) if m else "") for n, m in masses.items())
+    kinds = (
+        ("base", "stand", "fixed"),
+        ("stand", "hub", "continuous"),
+        ("hub", "rod", "continuous"),
+    )
+    (tmp_path / "arm.urdf").write_text(
+        f'<robot name="arm">{links}{"".join(joint.format(*k) for k in kinds)}</robot>'
+    )
+    with warnings.catch_warnings(action="ignore"):  # the hub has no mass
+        model = ist.load(tmp_path / "arm.urdf")
+    assert free(ist.Free("link/*/mass", low=0.1), model=model).names == ("link/rod/mass",)
+    assert len(free(ist.Free("link/*/inertial"), model=model).names) == 10
+    assert free(ist.Free("link/stand/mass"), model=model).names == ("link/stand/mass",)
+    with pytest.raises(UnknownName, match="no link that it picks has a mass and can move"):
+        free(ist.Free("link/s*/mass"), model=model)
 
 
 def test_the_start_is_the_model_itself():

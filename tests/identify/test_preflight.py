@@ -63,3 +63,14 @@ def test_a_start_that_diverges_is_refused_with_what_to_do():
         problem.check()
     with pytest.raises(BadStart, match="diverges"):
         ist.fit(problem)
+
+
+def test_a_time_step_whose_error_exceeds_the_noise_is_noticed():
+    fine = ist.rollout(DOUBLE, ist.State(np.array([0.5, 0.0]), np.zeros(2)), None, 2e-3, 200)
+    told = {"free": [ist.Free("joint/*/damping")], "loss": "whole_run"}
+    rough = ist.Problem(DOUBLE, fine, noise=1e-5, **told).check()
+    assert rough.step_change < 0.01
+    assert any("times the noise" in worry for worry in rough.worries)
+    assert not any(
+        "time step" in worry for worry in ist.Problem(DOUBLE, fine, **told).check().worries
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import isthmus as ist
-from isthmus.report.numbers_section import islands, shown_unit, signal_unit
-from isthmus.report.run_section import code
+from isthmus.report.numbers_section import convergence, doubts, islands, shown_unit, signal_unit
+from isthmus.report.run_section import again, code, told
 from tests.report.fits import Outline, made_up, real
 
 
@@ -41,3 +41,48 @@ def test_the_search_is_called_as_users_call_it():
     fit = made_up(1)
     written = code(made_up(1, settings=fit.settings | {"search": outer}))
     assert "ist.fit(problem, ist.LengtheningHorizon(inner=ist.LBFGS(steps=7)))" in written
+
+
+def rounds(count: int) -> dict:
+    """Settings of a search in rounds."""
+    local = {"search": "isthmus.identify.lbfgs:LBFGS", "reach": float("inf")}
+    search = {"search": "isthmus.identify.basin_hopping:BasinHopping", "local": local}
+    return real().settings | {"search": search | {"rounds": count}}
+
+
+def test_rounds_are_called_rounds_and_losses_that_agree_are_not_drawn():
+    alike = made_up(
+        1, history=(1.001, 1.0001, 1.0), islands=((1.001, 1.0), (1.0, 1.0)), settings=rounds(3)
+    )
+    said = convergence(alike)
+    assert "after 3 rounds" in said
+    assert "within 1% of that in the first round already" in said
+    assert "<svg" not in said
+    assert "<svg" in convergence(made_up(1, history=(9.0, 2.0, 1.0), settings=rounds(3)))
+
+
+def test_more_than_noise_is_a_reason_for_doubt():
+    settings = real().settings | {"noise": {"joint/position": 1e-3}}
+    assert "12 times the noise" in doubts(made_up(1, noise=12.0, settings=settings))
+    assert "times the noise" not in doubts(made_up(1, noise=1.1, settings=settings))
+    unknown = real().settings | {"noise": {"joint/position": 1.0}}
+    assert "times the noise" not in doubts(made_up(1, noise=12.0, settings=unknown))
+
+
+def test_settings_are_said_as_people_say_them():
+    free = {
+        "name": "link/*/mass",
+        "low": 0.1,
+        "high": None,
+        "prior": None,
+        "start": 2.0,
+        "shared": True,
+        "shape": [],
+    }
+    assert told("free", [free]) == ["link/*/mass, 0.1 …, start 2, shared"]
+    assert told("dt", [0.01, 0.01]) == ["0.01 s"]
+    assert told("huber", None) == ["none"]
+    assert told("noise", {"joint/position": 0.002}) == ["joint/position: 0.002"]
+    page = again(made_up(1, settings=rounds(3)), (), None)
+    assert "BasinHopping(local=LBFGS(reach=float(&quot;inf&quot;)), rounds=3)" in page
+    assert "null" not in page

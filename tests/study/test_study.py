@@ -206,3 +206,18 @@ def test_columns_may_be_left_out_and_units_be_pairs():
         "columns": {"junk": None},
         "units": {"q": ("deg", "mm")},
     }
+
+
+def test_a_robot_and_a_report_are_written_unless_something_else_is_asked_for():
+    table = {"robot": "library:pendulum", "logs": ["a.csv"], "free": [{"name": "link/*/mass"}]}
+    assert ist.Study.from_table(table).formats == ("urdf", "report")
+    assert ist.Study.from_table(table | {"output": {"formats": "mjcf"}}).formats == ("mjcf",)
+
+
+def test_a_count_or_a_time_that_makes_no_search_is_named_with_its_value():
+    table = {"robot": "library:pendulum", "logs": ["a.csv"], "free": [{"name": "link/*/mass"}]}
+    for key, value, words in (("islands", 0, "islands must be 1 or more, not 0"),
+                              ("seconds", -5, "seconds must be above zero, not -5"),
+                              ("step", 0, "step must be above zero, not 0")):  # fmt: skip
+        with pytest.raises(BadStudy, match=words):
+            ist.Study.from_table(table | {"search": {"kind": "basin_hopping", key: value}})

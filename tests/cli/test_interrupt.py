@@ -1,0 +1,69 @@
+"""Ctrl-C is heard whenever it comes, and not in the middle of an import."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+import isthmus
+from isthmus.cli.interrupt import after_imports
+
+LATER = """
+    import os, signal, time
+    os.kill(os.getpid(), signal.SIGINT)  # as if Ctrl-C were pressed while this is loaded
+    time.sleep(0.2)
+    loaded = True
+"""
+
+
+def _load_and_wait() -> None:
+    importlib.import_module("slow_to_load")
+    time.sleep(5.0)
+
+
+def test_ctrl_c_waits_until_a_module_is_loaded(tmp_path, monkeypatch):
+    (tmp_path / "slow_to_load.py").write_text(textwrap.dedent(LATER))
+    monkeypatch.syspath_prepend(tmp_path)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), after_imports():
+            _load_and_wait()
+        assert sys.modules["slow_to_load"].loaded
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+        sys.modules.pop("slow_to_load", None)
+
+
+def test_where_ctrl_c_is_ignored_it_stays_so():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with after_imports():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("seconds", [0.8, 1.2])
+def test_ctrl_c_while_libraries_load_ends_a_command(seconds, tmp_path):
+    words = ["simulate", "library:pendulum", "--seconds", "50000", "--out", "motion.csv"]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "isthmus", *words],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(isthmus.__file__).parents[1])},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(seconds)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 130, err
+    assert err == "isthmus: stopped by Ctrl-C; no file is left half-written.\n"
