@@ -32,10 +32,10 @@ def observe(
 def _observe(
     model: Model, states: State, control: Control, chosen: tuple[Selection, ...], many: bool
 ) -> tuple:
+    no_time = jax.numpy.zeros(())  # filters answer by what they hold
+
     def one(state: State, control: Control) -> tuple:
-        signal = Signals(
-            model, state.memory, 0.0
-        )  # no time passes: filters answer by what they hold
+        signal = Signals(model, state.memory, no_time)
         accelerate(model, state, control, signal)
         return tuple(c.pick(signal[c.name]) for c in chosen)
 
