@@ -1,0 +1,138 @@
+"""Fits of the acrobot study: numbers and zeros of encoders, the zero of a run alone, a network with memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from scipy.signal import savgol_filter
+
+from isthmus.augment.networks import GRU
+from isthmus.blueprint.blueprint import Blueprint
+from isthmus.blueprint.wire import Wire
+from isthmus.errors import FitWarning
+from isthmus.experiments.acrobot_model import LEAD, ROW, Lab, made
+from isthmus.experiments.run import Settings
+from isthmus.identify.fit import Fit, fit
+from isthmus.identify.free import Free
+from isthmus.identify.lbfgs import LBFGS
+from isthmus.identify.problem import Problem
+from isthmus.losses.windows import Windows
+from isthmus.model.model import Model
+from isthmus.simulate.motion import Motion
+from isthmus.types import AnyArray
+
+SMOOTH = (41, 4)
+"""Rows and order of the filter that starts come from: measured velocities are rounded to some 0.1 rad/s."""
+LAST, STRIDE, NOISE, HUBER = 250, 60, 0.01, 1.0
+"""Rows of a window and between two; beyond so many standard deviations [rad] differences count linearly."""
+ZERO = "offset/joint/position"
+DOUBT, DELAY = 0.05, 0.01
+"""How far an encoder's zero may be off [rad] where friction holds the arm; by how much torques may be late [s]."""
+PINNED = 1e-9
+"""A prior so narrow that a number stays where it is, in the same program."""
+CALIBRATED = 1000
+"""Rows of a run that is judged from which its encoders' zeros are taken: 2 s."""
+BOUNDS = {
+    "moment": (0.01, 0.5), "inertia": (0.005, 0.3), "damping": (0.0, 0.5),
+    "friction": (0.0, 0.5), "armature": (0.0, 0.05), "lag": (0.0, 2 * LEAD * ROW),
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A recording, every 2 ms."""
+
+    seen: np.ndarray
+    """Measured angles (rows, 2) [rad]."""
+    measured_v: np.ndarray
+    """Measured velocities (rows, 2) [rad/s]."""
+    q: np.ndarray
+    v: np.ndarray
+    """Smoothed angles and their slopes (rows, 2) [rad, rad/s]: where predictions start."""
+    torque: np.ndarray
+    """Measured torques (rows, 2) [N·m], brought forward by `LEAD` rows."""
+
+    def log(self, zero: np.ndarray | float = 0.0, rows: int | None = None) -> Motion:
+        """The first rows as a log, with encoders that read `zero` too much."""
+        part = slice(0, rows)
+        acting: dict[str, AnyArray] = {"joint/control": self.torque[part]}
+        t = ROW * np.arange(len(self.q))
+        return Motion(t[part], self.q[part] - zero, self.v[part], acting)
+
+
+def run_of(motion: Motion) -> Run:
+    """Rows every 2 ms of a recording whose rows are almost that far apart."""
+    t = np.asarray(motion.t) - np.asarray(motion.t)[0]
+    at = np.arange(0.0, t[-1], ROW)
+    rows = lambda x, at: np.stack([np.interp(at, t, column) for column in np.asarray(x).T], axis=1)
+    seen = rows(motion.q, at)
+    q = savgol_filter(seen, *SMOOTH, axis=0)
+    v = savgol_filter(seen, *SMOOTH, deriv=1, delta=ROW, axis=0)
+    torque = rows(motion.signals["joint/motor_torque"], at + LEAD * ROW)
+    return Run(seen, rows(motion.v, at), q, v, torque)
+
+
+def identified(
+    lab: Lab, runs: Sequence[Run], settings: Settings, *, zeros: bool = True, lag: bool = True
+) -> Fit:
+    """Ten numbers (nine without `lag`) and two zeros a run, from windows of 0.5 s, beginning at the lab's."""
+    start = lab.numbers()
+    free = [
+        Free(name, low=low, high=high, start=start[name], shape=np.shape(start[name]))
+        for name, (low, high) in BOUNDS.items()
+    ]
+    free[-1] = dataclasses.replace(free[-1], prior=DELAY if lag else PINNED)
+    free.append(Free(ZERO, each_run=True, prior=DOUBT if zeros else PINNED))
+    problem = Problem(
+        make=lambda p: made(lab, p), motions=[run.log() for run in runs], free=free,
+        noise=NOISE, huber=HUBER, wrap=False, loss=windows(settings),
+    )  # fmt: skip
+    return quietly(problem)
+
+
+def zeros_of(found: Fit, runs: int) -> np.ndarray:
+    """The encoders' zeros of each fitted run, (runs, 2) [rad]."""
+    name = lambda k, run: f"offset/joint/joint_{k}/position in run {run + 1}"
+    return np.array([[found[name(k, run)].value for k in (1, 2)] for run in range(runs)])
+
+
+def own_zero(model: Model, run: Run, settings: Settings) -> np.ndarray:
+    """The encoders' zeros (2,) [rad] of a run that was not fitted, from its first two seconds; all else is known."""
+    problem = Problem(
+        model, run.log(rows=CALIBRATED), free=[Free(ZERO, prior=DOUBT)], noise=NOISE, huber=HUBER, wrap=False,
+        loss=windows(settings),
+    )  # fmt: skip
+    found = quietly(problem)
+    return np.array([found[f"offset/joint/joint_{k}/position"].value for k in (1, 2)])
+
+
+def learned(known: Fit, runs: Sequence[Run], settings: Settings) -> Fit:
+    """A unit with memory at each joint adds to the passive torque, from the joint's velocity and its motor's torque."""
+    logs = [run.log(zero) for run, zero in zip(runs, zeros_of(known, len(runs)), strict=True)]
+    reads = lambda k: [f"joint/joint_{k}/velocity", f"joint/joint_{k}/control"]
+    wires = [
+        Wire(f"joint/joint_{k}/passive_torque", reads(k), GRU(4), output_scale=0.1) for k in (1, 2)
+    ]
+    hybrid = Blueprint(wires).attach(known.model, key=jax.random.key(settings.seed))
+    problem = Problem(
+        hybrid, logs, free=[Free("network/*"), Free("joint/friction"), Free("joint/damping")], noise=NOISE,
+        huber=HUBER, weight_penalty=40.0, wrap=False, loss=windows(settings),
+    )  # fmt: skip
+    return quietly(problem, LBFGS(steps=2 if settings.quick else 120))
+
+
+def windows(settings: Settings) -> Windows:
+    """What is simulated and compared."""
+    return Windows(100 if settings.quick else LAST, STRIDE)
+
+
+def quietly(problem: Problem, search: Any = None) -> Fit:
+    """A fit without words: damping or armature may end at zero."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        return fit(problem, search, show=False)
