@@ -130,7 +130,9 @@ def main(out: str = "out", quick: bool = False) -> None:
     (folder / "identify.txt").write_text(f"{text}\n", encoding="utf-8")
     draw(folder / "identify.png", plain, learned, logs[0], heldout[0])
     title = "A double pendulum with friction that the model lacked"
-    ist.write_report(learned, folder / "report.html", title=title, notes=text.splitlines()[-5:])
+    notes = [f"With centres of mass and inertias free too: {x}" for x in too_much.undetermined]
+    notes += [f"Without torques: {words}" for words in free_swing.undetermined]
+    ist.write_report(learned, folder / "report.html", title=title, notes=notes)
     ist.save(learned.model, folder / "pendulum.safetensors")
     print(f"wrote {folder}: identify.png, identify.txt, report.html, pendulum.safetensors")
     check(plain, learned, too_much, free_swing)

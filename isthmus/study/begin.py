@@ -19,6 +19,8 @@ from isthmus.study.study import Study
 
 MASS_SPAN = 5.0
 """Masses are searched from a fifth to five times what the robot's file says."""
+LOSSES = ("windows", "multiple_shooting", "one_step", "whole_run")
+"""Kinds of losses, to choose from."""
 WINDOW = 0.5
 """Length of the windows that are suggested [s]."""
 GLOBAL_DOFS = 8
@@ -135,7 +137,7 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
             yield _entry(name, low, high, f"in the file: {', '.join(f'{m:.4g}' for m in own)} kg")
     if model.dof:
         damping = ", ".join(f"{x:.4g}" for x in np.ravel(model.get("joint/damping")))
-        yield _entry("joint/*/damping", 0.0, None, f"in the file: {damping} N·m·s/rad (N·s/m)")
+        yield _entry("joint/*/damping", 0.0, None, f"in the file: {damping} {_damping_unit(model)}")
         yield _entry("joint/*/friction", 0.0, None, "dry friction", used=False)
     yield _entry(
         "link/*/inertial", None, None, "mass, centre of mass and inertia of every body", used=False
@@ -155,6 +157,12 @@ def _moving(model: Model) -> list[int]:
     for i, parent in enumerate(model.parents):
         moves.append(model.joint_kinds[i] != "fixed" or (parent >= 0 and moves[parent]))
     return [i for i, does in enumerate(moves) if does]
+
+
+def _damping_unit(model: Model) -> str:
+    """Of turning joints, of sliding ones, or of both."""
+    sliding = {kind == "prismatic" for kind in model.joint_kinds if kind != "fixed"}
+    return {(True,): "N·s/m", (False,): "N·m·s/rad"}.get(tuple(sliding), "N·m·s/rad (N·s/m)")
 
 
 def _entry(name: str, low: float | None, high: float | None, words: str, used: bool = True) -> str:
@@ -185,10 +193,11 @@ def _loss(model: Model, motions: Sequence[Motion]) -> str:
         if shooting
         else "each window starts as measured"
     )
+    others = ", ".join(k for k in LOSSES if k != kind)
     lines = [
         "# What is compared, over which stretches (docs/identify.md)",
         "[loss]",
-        f'kind = "{kind}"  # {why}; or windows, multiple_shooting, one_step, whole_run',
+        f'kind = "{kind}"  # {why}; or {others}',
         f"steps = {steps}  # {steps * dt:.3g} s",
         'signals = ["joint/position"]',
     ]
