@@ -48,8 +48,12 @@ FRAME, GRAVITY = 1.0 / 400.0, 9.81
 SECOND = 505
 """Frames of the first second, at the rate that the motion says."""
 HORIZONS = (25, 50, 100, 200)
+MANY = 25
+"""Frames from start to start where many are judged: at 200 frames a few of the protocol's decide."""
 FLOOR = (0.004, 0.011, 0.032, 0.139)
 """Errors [rad] of least squares on accelerations, at these frames of runs 14-15."""
+READS = ("joint/position", "joint/velocity", "previous/joint/acceleration")
+"""What the network is told: with accelerations it can tell how hard the pendulum pulls at its support."""
 OFFSETS = tuple(f"offset/joint/joint_{k}/position" for k in (1, 2))
 
 
@@ -80,6 +84,8 @@ class Found:
     errors: tuple[float, ...]
     example: np.ndarray
     """Absolute angles of one prediction (201, 2) [rad]."""
+    many: tuple[float, ...]
+    """Errors from a start every `MANY` frames."""
 
 
 def study(settings: Settings) -> Result:
@@ -110,7 +116,9 @@ def study(settings: Settings) -> Result:
     start = start_of_example(raw[-1])
     seen = raw[-1].seen[start : start + HORIZONS[-1] + 1]
     figures = {"motion": draw_motion(seen, parts), "errors": draw_errors(HORIZONS, FLOOR, parts)}
-    tables = (errors_table(parts), numbers_table(parts), velocities_table(one, raw[0]))
+    tables = (
+        errors_table(parts), many_table(parts), numbers_table(parts), velocities_table(one, raw[0]),
+    )  # fmt: skip
     return Result(tables, plain_numbers(parts, markers), figures, notes(parts, markers))
 
 
@@ -202,18 +210,19 @@ def from_all(films: list[Film], markers: Markers, settings: Settings) -> Found:
 
 
 def with_network(films: list[Film], known: Found, settings: Settings) -> Found:
-    """A small network adds to the passive torque of both joints, from their velocities."""
+    """A small network adds to the passive torque of both joints, from their motion (chosen on runs 12-13: docs/experiments.md)."""
     motions = [film.motion(100, -100, known.offset) for film in films[:-2]]
-    wire = Wire("joint/passive_torque", ["joint/velocity"], MLP(8, 1), output_scale=0.3 * MOMENT)
+    net = MLP(2, 1) if settings.quick else MLP(16, 1)
+    wire = Wire("joint/passive_torque", READS, net, output_scale=MOMENT)
     hybrid = Blueprint([wire]).attach(
         known.model, key=jax.random.key(settings.seed), data=motions[:2]
     )
-    steps, stride = (25, 400) if settings.quick else (100, 300)
+    steps, stride = (25, 400) if settings.quick else (50, 100)
     problem = Problem(
-        hybrid, motions, free=[Free("network/*")], loss=Windows(steps, stride), noise=1e-2, huber=2.0,
-        weight_penalty=1e-3, integrator="rk4", wrap=False,
+        hybrid, motions, free=[Free("network/*")], loss=Windows(steps, stride), noise=5e-3, huber=3.0,
+        weight_penalty=100.0, integrator="rk4", wrap=False,
     )  # fmt: skip
-    search = LBFGS(steps=2 if settings.quick else 100)
+    search = LBFGS(steps=2 if settings.quick else 500)
     found = fit(problem, search, show=False)
     return judged(films, found.model, known.markers, known.offset, {})
 
@@ -244,22 +253,35 @@ def judged(
     offset: np.ndarray,
     numbers: dict[str, Any],
 ) -> Found:
-    """Open-loop errors of both absolute angles on the last two runs, from a start every 400 frames."""
-    places = [(film, row) for film in films[-2:] for row in range(100, len(film.q) - 400 + 1, 400)]
+    """Open-loop errors on the last two runs: by the protocol, from a start every 400 frames, and from many more."""
+    places, angles, off = predicted(films[-2:], model, markers, offset, 400)
+    example = next(
+        k
+        for k, (film, row) in enumerate(places)
+        if film is films[-1] and row == start_of_example(film)
+    )
+    many = predicted(films[-2:], model, markers, offset, MANY)[2]
+    return Found(model, markers, offset, numbers, rms(off), angles[example], rms(many))
+
+
+def predicted(
+    films: list[Film], model: Model, markers: Markers, offset: np.ndarray, every: int
+) -> tuple[list[tuple[Film, int]], np.ndarray, np.ndarray]:
+    """Starts, both absolute angles (starts, 201, 2) from there [rad], and by how much these differ from the film."""
+    places = [(film, row) for film in films for row in range(100, len(film.q) - 400 + 1, every)]
     start = State(
         q=np.stack([film.q[row] - offset for film, row in places]),
         v=np.stack([film.v[row] for film, row in places]),
     )
     made = rollout_many(model, start, None, FRAME, steps=HORIZONS[-1], integrator="rk4")
     angles = markers.filmed(np.asarray(made.q) + offset)
-    off = angles - np.stack([film.seen[row : row + HORIZONS[-1] + 1] for film, row in places])
-    errors = tuple(float(np.sqrt(np.mean(off[:, k] ** 2))) for k in HORIZONS)
-    example = next(
-        k
-        for k, (film, row) in enumerate(places)
-        if film is films[-1] and row == start_of_example(film)
-    )
-    return Found(model, markers, offset, numbers, errors, angles[example])
+    seen = np.stack([film.seen[row : row + HORIZONS[-1] + 1] for film, row in places])
+    return places, angles, angles - seen
+
+
+def rms(off: np.ndarray) -> tuple[float, ...]:
+    """Over starts and angles, at each horizon."""
+    return tuple(float(np.sqrt(np.mean(off[:, k] ** 2))) for k in HORIZONS)
 
 
 def start_of_example(film: Film) -> int:
@@ -273,8 +295,15 @@ def start_of_example(film: Film) -> int:
 def errors_table(parts: dict[str, Found]) -> Table:
     """Beside the floor."""
     rows = [("least squares on accelerations (floor)", *(f"{x:.3f}" for x in FLOOR))]
-    rows += [(name, *(f"{x:.4f}" for x in part.errors)) for name, part in parts.items()]
+    rows += [(name, *(f"{x:.5f}" for x in part.errors)) for name, part in parts.items()]
     title = "double pendulum: open-loop error of absolute angles on the last two runs [rad], by frames ahead"
+    return Table(title, ("fitted to", *map(str, HORIZONS)), tuple(rows))
+
+
+def many_table(parts: dict[str, Found]) -> Table:
+    """From sixteen times as many starts as the protocol has."""
+    rows = [(name, *(f"{x:.5f}" for x in part.many)) for name, part in parts.items()]
+    title = f"the same from a start every {MANY} frames, not every 400 [rad]"
     return Table(title, ("fitted to", *map(str, HORIZONS)), tuple(rows))
 
 
@@ -310,6 +339,7 @@ def plain_numbers(parts: dict[str, Found], markers: Markers) -> dict[str, Any]:
     return {
         "horizons": list(HORIZONS), "floor": list(FLOOR),
         "errors": {name: list(part.errors) for name, part in parts.items()},
+        "errors_many": {name: list(part.many) for name, part in parts.items()},
         "estimates": {name: {k: v[0] for k, v in part.numbers.items()} for name, part in parts.items()},
         "markers": {k: list(map(float, v)) for k, v in dataclasses.asdict(markers).items()},
     }  # fmt: skip

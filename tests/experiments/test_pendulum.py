@@ -45,6 +45,7 @@ def test_a_simulated_film_gives_its_numbers_back(tmp_path):
     for name in ("frame_time", "weight", "inertia_1", "inertia_2"):
         assert found[name] == pytest.approx(TRUTH[name], rel=0.02), name
     assert result.numbers["errors"]["all runs"][0] < 1e-3
+    assert result.numbers["errors_many"]["all runs"][0] < 1e-3
     assert {"tables.txt", "numbers.json", "motion.png", "errors.png"} <= {
         file.name for file in (tmp_path / "out").iterdir()
     }
