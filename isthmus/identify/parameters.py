@@ -183,7 +183,10 @@ def _groups(model: Model, free: Free, channels: Callable, runs: Sequence[str]) -
     if free.name.startswith("offset/"):
         return offset(channels(model), free, runs)
     known = [spec.name for _, spec in leaf_fields()] + ["link/inertial", "start/velocity", "dt"]
-    near = did_you_mean(address.parse(free.name)[0], known)
+    pattern = address.parse(free.name)[1]
+    if pattern is not None:
+        known = [name.replace("/", f"/{pattern}/", 1) for name in known]
+    near = did_you_mean(free.name, known)
     raise BadFree(
         f"nothing of {model.name!r} is called {free.name!r}, so it cannot be free.{near} "
         "A name of your own needs Problem(make=)."

@@ -125,6 +125,8 @@ def test_weights_of_networks_are_free_by_the_name_of_their_wire(key):
             [ist.Free("link/*/weight")],
             "nothing of 'pendulum_3' is called 'link/\\*/weight'.*Did you mean '",
         ),
+        ([ist.Free("link/rod_1/mas")], "Did you mean 'link/rod_1/mass'"),
+        ([ist.Free("joint/frictio")], "Did you mean 'joint/friction'"),
         ([ist.Free("link/*/mass", low=2.0, high=1.0)], "low=2 and high=1: nothing lies between"),
         ([ist.Free("link/*/mass", low=2.0)], "starts at 1, outside its bounds 2 to inf"),
         ([ist.Free("link/*/mass"), ist.Free("link/rod_1/mass")], "'link/rod_1/mass' is free twice"),
