@@ -210,7 +210,7 @@ def from_all(films: list[Film], markers: Markers, settings: Settings) -> Found:
 
 
 def with_network(films: list[Film], known: Found, settings: Settings) -> Found:
-    """A small network adds to the passive torque of both joints, from their motion (chosen on runs 12-13: docs/experiments.md)."""
+    """A small network adds to the passive torque of both joints, from their motion; chosen on runs 12-13."""
     motions = [film.motion(100, -100, known.offset) for film in films[:-2]]
     net = MLP(2, 1) if settings.quick else MLP(16, 1)
     wire = Wire("joint/passive_torque", READS, net, output_scale=MOMENT)
