@@ -66,7 +66,8 @@ def shifts(problem: Problem, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift
     scaled = full / size
     fitted, left = _explained(scaled, r)
     noise = np.sqrt(left / max(evaluation.data - full.shape[1], 1))
-    spread = np.sqrt(np.diag(np.linalg.pinv(scaled.T @ scaled, rcond=1e-12)))
+    inverse = np.linalg.pinv(scaled.T @ scaled, rcond=1e-12)
+    spread = np.sqrt(np.maximum(np.diag(inverse), 0.0))  # rounding may leave less than nothing
     found = []
     for k, name in enumerate(known):
         without = _explained(np.delete(scaled, k, axis=1), r)[1]

@@ -185,7 +185,8 @@ def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     evaluation, parameters = problem.evaluation, problem.parameters
     x, p = outcome.x[outcome.best], parameters.size
     first = parameters.reported(starts[0, :p])[0]
-    known = (sensitivity if evaluation.matrix_at_hand or p <= MANY else unknown)(evaluation, x)
+    worth = p <= MANY and not np.all(parameters.is_weight())
+    known = (sensitivity if evaluation.matrix_at_hand or worth else unknown)(evaluation, x)
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
     return Fit(
@@ -222,7 +223,7 @@ def doubts(
 
 
 MANY = 100
-"""Beyond so many numbers, errors are told only where the search has their matrix at hand."""
+"""Beyond so many numbers, and of weights alone, errors are told only where the search has their matrix at hand."""
 
 
 def late(problem: Problem, x: np.ndarray) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import jax
 import numpy as np
 import pytest
 
@@ -194,3 +195,14 @@ def test_progress_tells_loss_and_values():
     problem = double_problem()
     text = line(problem.parameters, News(3, 10, 12.5, problem.evaluation.start))
     assert text == "loss 12.5  link/rod_1/mass 1  link/rod_2/mass 1  joint/joint_1/damping 0.3 …"
+
+
+def test_weights_alone_get_no_errors_that_would_have_to_be_computed():
+    plain = ist.library.pendulum(1)
+    wire = ist.Wire("joint/passive_torque", ["joint/velocity"], ist.MLP(24, 1))
+    hybrid = ist.Blueprint([wire]).attach(plain, key=jax.random.key(0))
+    log = ist.rollout(plain, ist.State(np.array([1.0]), np.zeros(1)), None, 0.01, 90)
+    problem = ist.Problem(hybrid, log, free=[ist.Free("network/*")], loss="whole_run")
+    found = ist.fit(problem, ist.LBFGS(steps=1), check=False)
+    assert all(np.isnan(e.error) for e in found.estimates.values())
+    assert not {"normal", "jacobian"} & set(vars(problem.evaluation.compiled))
