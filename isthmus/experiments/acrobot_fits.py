@@ -82,11 +82,11 @@ def identified(
 ) -> Fit:
     """Ten numbers (nine without `lag`) and two zeros a run, from windows of 0.5 s, beginning at the lab's."""
     start = lab.numbers()
+    priors = {"lag": DELAY if lag else PINNED}
     free = [
-        Free(name, low=low, high=high, start=start[name], shape=np.shape(start[name]))
-        for name, (low, high) in BOUNDS.items()
+        Free(n, low=low, high=high, start=start[n], shape=np.shape(start[n]), prior=priors.get(n))
+        for n, (low, high) in BOUNDS.items()
     ]
-    free[-1] = dataclasses.replace(free[-1], prior=DELAY if lag else PINNED)
     free.append(Free(ZERO, each_run=True, prior=DOUBT if zeros else PINNED))
     problem = Problem(
         make=lambda p: made(lab, p), motions=[run.log() for run in runs], free=free,

@@ -44,14 +44,12 @@ def cut(
     ]
     weights = [_weights(model, log, plan, noise) for log in logs]
     windows = [
-        _window(
-            model, logs[s.run], s, longest, plan, targets[s.run], weights[s.run], s.run if foreign is None else foreign
-        )
-        for s in spans
-    ]  # fmt: skip
+        _window(model, logs[s.run], s, longest, plan, targets[s.run], weights[s.run]) for s in spans
+    ]
     if isinstance(loss, MultipleShooting):
         _link(windows, spans, model, loss)
     stacked = jax.tree.map(lambda *x: np.ascontiguousarray(np.stack(x)), *windows)
+    stacked["run"] = np.array([s.run if foreign is None else foreign for s in spans], np.int64)
     return stacked, tuple(spans)
 
 
@@ -101,7 +99,6 @@ def _window(
     plan: Plan,
     targets: np.ndarray,
     weights: np.ndarray,
-    number: int,
 ) -> Window:
     a, b = span.first, span.first + span.steps
     padded = lambda x: np.concatenate(
@@ -114,7 +111,6 @@ def _window(
         "q": log.start_q[a], "v": log.start_v[a], "time": np.float64(log.time + a * log.dt), "dt": np.float64(log.dt),
         "steps": np.int64(span.steps), "control": jax.tree.map(padded, log.control),
         "target": np.nan_to_num(padded(targets)), "weight": weight, "memory": _memory(model, log, a),
-        "run": np.int64(number),
     }  # fmt: skip
     if plan.torque:
         rate = np.gradient(log.start_v, log.dt, axis=0)
