@@ -98,6 +98,8 @@ def measured_rate(evaluation: Evaluation) -> np.ndarray:
             if c.name == "joint/position":
                 y = np.unwrap(y, axis=1)
             rate[..., column : column + c.width] = np.gradient(y, axis=1)
+            ends = np.arange(len(y)), evaluation.windows["steps"]  # behind them, rows only repeat
+            rate[(*ends, slice(column, column + c.width))] = y[ends] - y[ends[0], ends[1] - 1]
         place, column = place + c.size, column + c.width
     return rate * weight
 
@@ -110,12 +112,6 @@ def _command_rate(evaluation: Evaluation, x: np.ndarray) -> np.ndarray:
         index = np.clip(np.arange(torque.shape[1]) + rows, 0, torque.shape[1] - 1)
         control = jax.tree.map(lambda y: y, evaluation.windows["control"])
         control = dataclasses.replace(control, torque=torque[:, index])
-        changed = Evaluation(
-            evaluation.plan,
-            evaluation.windows | {"control": control},
-            evaluation.prior,
-            compiled=evaluation.compiled,
-        )
-        return changed.residuals(x[None])[0]
+        return evaluation.changed(control=control).residuals(x[None])[0]
 
     return 0.5 * (moved(-1) - moved(1))

@@ -37,7 +37,7 @@ def cut(
             "no window can be cut from the logs: they are too short for this loss, or no row has all positions. "
             "Take fewer steps a window, or make start/position free."
         )
-    longest = max(rows - 1, *(span.steps for span in spans))
+    longest = max(rows - 1, rounded_up(1 + max(span.steps for span in spans)) - 1)
     targets = [
         np.concatenate([_compared(model, log, c, plan) for c in plan.channels], axis=1)
         for log in logs
@@ -51,6 +51,12 @@ def cut(
     stacked = jax.tree.map(lambda *x: np.ascontiguousarray(np.stack(x)), *windows)
     stacked["run"] = np.array([s.run if foreign is None else foreign for s in spans], np.int64)
     return stacked, tuple(spans)
+
+
+def rounded_up(rows: int) -> int:
+    """A length that is at least `rows`, one of four between two powers of two: so that few lengths need code."""
+    step = 2 ** max(0, (rows - 1).bit_length() - 3)
+    return -(-rows // step) * step
 
 
 def _has_start(log: Log, span: Span, plan: Plan) -> bool:

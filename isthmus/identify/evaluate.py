@@ -1,8 +1,8 @@
-"""Cost, gradient and Gauss-Newton matrix of a batch of points, by native code over windows and points.
+"""Cost, gradient and Gauss-Newton matrix of a batch of points, by native code over windows, points and directions.
 
 `x` is all that a search moves: `z`, then the free part of each window's start. A batch of points (islands) has shape
-(islands, n); one point is a batch of one. Windows stand in SIMD lanes and threads; where there are few windows and
-many points, the points do.
+(islands, n); one point is a batch of one. Windows stand in SIMD lanes; where there are few of them the points do, and
+in Gauss-Newton matrices of large simulations the directions.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.identify import window as one
+from isthmus.identify.compiled import Compiled
 from isthmus.identify.dense import Dense
 from isthmus.identify.fingerprint import fingerprint
+from isthmus.identify.jacobians import Jacobians
+from isthmus.identify.lanes import by_points, in_lanes, points_in_lanes, windows_in_lanes
 from isthmus.identify.matrix import AbstractMatrix
 from isthmus.identify.shooting import Arrow
 from isthmus.identify.window import Plan, Window
-from isthmus.losses.penalties import Quadratic
+from isthmus.losses.penalties import Quadratic, huber
 
 Points = Float[np.ndarray, "islands n"]
-ACCUMULATE = 40
-"""Up to so many numbers for each window, the Gauss-Newton matrix is summed in native code, else by BLAS."""
-FORWARD = 12
-"""Up to so many, a gradient is cheaper by forward mode."""
+AT_HAND = 40
+"""Up to so many numbers, a Gauss-Newton matrix costs little."""
 WORTH_A_THREAD = 300_000
 """Scalar operations below which a call is not split over threads."""
 
@@ -40,45 +40,16 @@ class Normal:
     gradient: Points
     matrix: AbstractMatrix
 
+    def take(self, chosen: np.ndarray) -> Normal:
+        """Some of the points; `chosen` says of each whether."""
+        rows = np.flatnonzero(chosen)
+        return Normal(self.cost[rows], self.gradient[rows], self.matrix.take(rows))
 
-class Compiled:
-    """Native code of a plan, each function made when it is first wanted."""
-
-    def __init__(self, plan: Plan, example: Window) -> None:
-        self.plan, self.example = plan, example
-
-    def _native(self, fn: Any) -> Any:
-        from isthmus import native  # loads LLVM, which only a search needs
-
-        return native.compile(fn, np.zeros(self.plan.size), self.example)
-
-    @functools.cached_property
-    def normal(self) -> Any:
-        return self._native(one.normal(self.plan))
-
-    @functools.cached_property
-    def gradient(self) -> Any:
-        if self.plan.size <= FORWARD:
-            return self._native(one.normal(self.plan, matrix=False))
-        return self._native(jax.value_and_grad(one.cost(self.plan)))
-
-    @functools.cached_property
-    def residuals(self) -> Any:
-        return self._native(one.residuals(self.plan))
-
-    @functools.cached_property
-    def jacobian(self) -> Any:
-        """Differences and their Jacobian, in the cheaper mode."""
-        parts = one.residuals(self.plan)
-        ravel = jax.numpy.ravel
-
-        def flat(u: Any, window: Window) -> Any:
-            r, gaps = parts(u, window)
-            return jax.numpy.concatenate([ravel(r), gaps]) if self.plan.shooting else ravel(r)
-
-        rows = self.plan.width * self.example["target"].shape[0]
-        mode = jax.jacfwd if self.plan.size <= 2 * rows else jax.jacrev
-        return self._native(lambda u, w: (flat(u, w), mode(flat)(u, w)))
+    def put(self, rows: np.ndarray, new: Normal) -> Normal:
+        """The batch with some points replaced."""
+        cost, gradient = self.cost.copy(), self.gradient.copy()
+        cost[rows], gradient[rows] = new.cost, new.gradient
+        return Normal(cost, gradient, self.matrix.put(rows, new.matrix))
 
 
 class Evaluation:
@@ -99,6 +70,9 @@ class Evaluation:
         self.leaves = [np.ascontiguousarray(x) for x in jax.tree.leaves(windows)]
         self.compiled = compiled or Compiled(plan, jax.tree.map(lambda x: x[0], windows))
         self.evaluations = 0
+        self._side_by_side: dict[int, list[np.ndarray]] = {}
+        self.substeps = plan.scheme.substeps
+        """Steps of the simulation for each row of the log."""
 
     # sizes and bounds -------------------------------------------------------------------------------------------
 
@@ -143,45 +117,55 @@ class Evaluation:
     @property
     def matrix_at_hand(self) -> bool:
         """Whether a Gauss-Newton matrix costs little: few numbers, or a search has compiled it already."""
-        return self.plan.size <= ACCUMULATE or "jacobian" in vars(self.compiled)
+        return self.plan.size <= AT_HAND or bool({"columns", "rows"} & set(vars(self.compiled)))
+
+    @property
+    def matrix_is_cheap(self) -> bool:
+        """Whether a Gauss-Newton matrix costs little more than the cost alone."""
+        return self.plan.inputs is None
 
     # what a search asks for ---------------------------------------------------------------------------------------
 
     def normal(self, X: Points) -> Normal:
         """The quadratic model around each point."""
         self.evaluations += len(X)
+        if self.plan.inputs is not None:
+            return self._assembled(X, *Jacobians(self).normal(X))
         n = self.plan.size
-        if n <= ACCUMULATE:
-            cost, gradient, upper = self._map(self.compiled.normal, X)
-            H = np.zeros((*upper.shape[:2], n, n))
-            rows, columns = np.triu_indices(n)
-            H[..., rows, columns] = upper
-            H[..., columns, rows] = upper
-        else:
-            cost, gradient, H = self._by_jacobian(X)
-        return self._assembled(X, cost, gradient, H)
+        cost, gradient, upper = self._map(self.compiled.normal, self.of_window(X))
+        H = np.zeros((*upper.shape[:2], n, n))
+        rows, columns = np.triu_indices(n)
+        H[..., rows, columns] = upper
+        H[..., columns, rows] = upper
+        return self._assembled(X, cost.sum(axis=1), gradient, H)
 
     def gradient(
         self, X: Points, windows: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Cost and gradient of each point; of some windows only, scaled up to all, where they are given."""
         self.evaluations += len(X)
-        cost, gradient = self._map(self.compiled.gradient, X, windows)
+        cost, slope = self._map(self.compiled.gradient, self.of_window(X), windows=windows)
+        gradient = slope if self.plan.inputs is None else self._by_free_numbers(X, slope)
         total, slope = cost.sum(axis=1), self._gathered(gradient, windows)
         if windows is not None:
             share = self.count / len(windows)
             total, slope = share * total, share * slope
         return total + self.prior.cost(X), slope + self.prior.gradient(X)
 
+    def _by_free_numbers(self, X: Points, slope: np.ndarray) -> np.ndarray:
+        """Gradients by the entries of `u` that are kept -> by the free numbers of each window."""
+        A = self.directions(X)[:, :, self.compiled.kept]
+        return np.matmul(slope, np.swapaxes(A, 1, 2))
+
     def residuals(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         """Weighted differences (islands, windows, rows, width), and gaps (islands, windows, 2 dof)."""
-        r, gaps = self._map(self.compiled.residuals, X)
+        r, gaps = self._map(self.compiled.residuals, self.of_window(X), [np.int64(self.substeps)])
         return r, gaps
 
     def cost(self, X: Points) -> Float[np.ndarray, " islands"]:
         """Of each point."""
         r, gaps = self.residuals(X)
-        rho = lambda x: half_square(x, self.plan.huber).sum(axis=tuple(range(1, x.ndim)))
+        rho = lambda x: np.sum(huber(x, self.plan.huber)[0], axis=tuple(range(1, x.ndim)))
         return rho(r) + rho(gaps) + self.prior.cost(X)
 
     def shortened(self, share: float) -> Evaluation:
@@ -189,55 +173,69 @@ class Evaluation:
         steps = np.maximum(1, np.round(share * self.windows["steps"])).astype(np.int64)
         rows = np.arange(self.windows["weight"].shape[1])
         keep = rows[None, :, None] <= steps[:, None, None]
-        changed = {"steps": steps, "weight": self.windows["weight"] * keep}
-        return Evaluation(self.plan, self.windows | changed, self.prior, compiled=self.compiled)
+        return self.changed(steps=steps, weight=self.windows["weight"] * keep)
+
+    def changed(self, **windows: Any) -> Evaluation:
+        """The same loss with other arrays in its windows."""
+        return Evaluation(self.plan, self.windows | windows, self.prior, compiled=self.compiled)
+
+    def finer(self) -> Evaluation:
+        """The same with every step made in two."""
+        scheme = dataclasses.replace(self.plan.scheme, substeps=2 * self.plan.scheme.substeps)
+        plan = dataclasses.replace(self.plan, scheme=scheme)
+        same = self.compiled if self.plan.splits_steps else Compiled(plan, self.compiled.example)
+        return Evaluation(plan, self.windows, self.prior, compiled=same)
 
     # windows and points ---------------------------------------------------------------------------------------------
 
     def of_window(self, X: Points) -> np.ndarray:
-        """What each window depends on, (islands, windows, size of `u`)."""
+        """What each window depends on, `u`: (islands, windows, length), or (islands, 1, length) if all are alike."""
         p, m = self.plan.parameters.size, self.own
-        z = np.broadcast_to(X[:, None, :p], (len(X), self.count, p))
+        inner = X[:, :p] if self.plan.inputs is None else self.compiled.inputs(X[:, :p])[0]
         if not m:
-            return z
+            return inner[:, None]
+        z = np.broadcast_to(inner[:, None], (len(X), self.count, inner.shape[1]))
         own = X[:, p:].reshape(len(X), self.count, m)
         after = [np.concatenate([own[:, 1:], own[:, -1:]], axis=1)] if self.plan.shooting else []
         return np.concatenate([z, own, *after], axis=2)
 
-    def _map(self, fn: Any, X: Points, windows: np.ndarray | None = None) -> list[np.ndarray]:
-        """`fn` of every point and window: results (islands, windows, …)."""
-        leaves = self.leaves if windows is None else [x[windows] for x in self.leaves]
-        count, islands = len(leaves[0]), len(X)
-        U = self.of_window(X) if windows is None else self.of_window(X)[:, windows]
-        threads = self._threads(fn, islands * count)
-        if count >= min(islands, fn.lanes):
-            still = self.own == 0
-            parts = [
-                fn.flat_map(
-                    [U[i, 0] if still else U[i], *leaves], threads, [still, *[False] * len(leaves)]
-                )
-                for i in range(islands)
-            ]
-            return [np.stack(x) for x in zip(*parts, strict=True)]
-        parts = [
-            fn.flat_map([U[:, w], *(x[w] for x in leaves)], threads, [False, *[True] * len(leaves)])
-            for w in range(count)
-        ]
-        return [np.stack(x, axis=1) for x in zip(*parts, strict=True)]
+    def directions(self, X: Points) -> Float[np.ndarray, "islands directions length"]:
+        """How `u` changes with each of the numbers that a window depends on."""
+        p, plan = self.plan.parameters.size, self.plan
+        V = np.zeros((len(X), plan.size, plan.length))
+        V[:, :p, : plan.inner] = np.swapaxes(self.compiled.inputs(X[:, :p])[1], 1, 2)
+        rest = np.arange(plan.starts)
+        V[:, p + rest, plan.inner + rest] = 1.0
+        return V
 
-    def _threads(self, fn: Any, worlds: int) -> int:
+    def _map(
+        self, fn: Any, U: np.ndarray, more: Any = (), windows: np.ndarray | None = None
+    ) -> list[np.ndarray]:
+        """`fn` of every point and window: results (islands, windows, …). `more`: arguments that all share."""
+        leaves = self.leaves if windows is None else [x[windows] for x in self.leaves]
+        if windows is not None and U.shape[1] > 1:
+            U = U[:, windows]
+        if len(leaves[0]) >= min(len(U), fn.lanes):
+            side = self.side_by_side(fn.lanes) if windows is None else in_lanes(leaves, fn.lanes)
+            given, rows = windows_in_lanes(U, len(leaves[0]), side, more, fn.lanes)
+            found = fn.flat_blocks(given, rows, self.threads(fn, len(rows[0]) * fn.lanes))
+            return [by_points(x, len(U), len(leaves[0])) for x in found]
+        given, rows = points_in_lanes(U, leaves, more, fn.lanes)
+        found = fn.flat_blocks(given, rows, self.threads(fn, len(rows[0]) * fn.lanes))
+        return [np.swapaxes(by_points(x, len(leaves[0]), len(U)), 0, 1) for x in found]
+
+    def side_by_side(self, lanes: int) -> list[np.ndarray]:
+        """The arrays of all windows, (blocks, lanes, …)."""
+        if lanes not in self._side_by_side:
+            self._side_by_side[lanes] = in_lanes(self.leaves, lanes)
+        return self._side_by_side[lanes]
+
+    def threads(self, fn: Any, worlds: int) -> int:
+        """How many threads pay for so many worlds."""
         from isthmus.native.cores import cores  # with it comes LLVM, which only a search needs
 
-        work = fn.stats.operations * int(self.windows["steps"].max()) * worlds
+        work = fn.facts.operations * int(self.windows["steps"].max()) * worlds
         return max(1, min(cores(), work // WORTH_A_THREAD))
-
-    def _by_jacobian(self, X: Points) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        r, J = self._map(self.compiled.jacobian, X)
-        bound = self.plan.huber
-        w = np.ones_like(r) if bound is None else bound / np.maximum(np.abs(r), bound)
-        heavy = w[..., None] * J
-        gradient = np.einsum("iwrn,iwr->iwn", heavy, r)
-        return half_square(r, bound).sum(axis=2), gradient, np.swapaxes(heavy, 2, 3) @ J
 
     def _gathered(self, gradient: np.ndarray, windows: np.ndarray | None) -> np.ndarray:
         """Gradients by what each window depends on, as one by `x`."""
@@ -256,7 +254,8 @@ class Evaluation:
     def _assembled(
         self, X: Points, cost: np.ndarray, gradient: np.ndarray, H: np.ndarray
     ) -> Normal:
-        total = cost.sum(axis=1) + self.prior.cost(X)
+        """The quadratic model of all windows and the prior, from those of single windows or of all together."""
+        total = cost + self.prior.cost(X)
         slope = self._gathered(gradient, None) + self.prior.gradient(X)
         p, m, extra = self.plan.parameters.size, self.own, self.prior.precision
         if not m:
@@ -264,11 +263,3 @@ class Evaluation:
         return Normal(
             total, slope, Arrow.gathered(H, p, m, self.plan.shooting).plus_diagonal(extra)
         )
-
-
-def half_square(r: np.ndarray, bound: float | None) -> np.ndarray:
-    """`½ r²`, or Huber's line beyond the bound."""
-    if bound is None:
-        return 0.5 * r * r
-    size = np.abs(r)
-    return np.where(size > bound, bound * (size - 0.5 * bound), 0.5 * r * r)

@@ -51,6 +51,8 @@ class Group:
     """Size of a change worth making, where neither start nor bounds say."""
     own: bool = False
     """Whether it is a name that only `make` knows."""
+    linear: bool = True
+    """Whether numbers of the simulation change in proportion to these."""
     plain: bool = True
     """Whether what is searched is what is reported, so that bounds can be given."""
 

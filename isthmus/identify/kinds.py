@@ -43,7 +43,7 @@ def _array(free: Free, name: str, i: int, k: int, value: np.ndarray) -> Group:
     def apply(setting: Setting, x: AnyArray) -> None:
         networks = list(setting.model.networks)
         leaves, tree = jax.tree.flatten(networks[i].net)
-        leaves[k] = jnp.reshape(x, value.shape)
+        leaves[k] = x.reshape(value.shape)
         networks[i] = dataclasses.replace(networks[i], net=jax.tree.unflatten(tree, leaves))
         setting.model = dataclasses.replace(setting.model, networks=tuple(networks))
 

@@ -13,7 +13,7 @@ from isthmus.errors import BadFree, UnknownName
 from isthmus.identify.free import Free
 from isthmus.identify.groups import Group, Setting, starting
 from isthmus.model import address
-from isthmus.model.arrays import replaced
+from isthmus.model.arrays import broadcast, replaced
 from isthmus.model.model import LeafSpec, Model, leaf_fields
 from isthmus.model.stretch import stretch
 from isthmus.spatial import inertia
@@ -46,7 +46,7 @@ def leaf(model: Model, free: Free) -> list[Group]:
     low = 0.0 if base.rsplit("/", 1)[-1] in NOT_NEGATIVE else -np.inf
 
     def apply(setting: Setting, x: AnyArray) -> None:
-        full = jnp.broadcast_to(x, here.shape) if free.shared else jnp.reshape(x, here.shape)
+        full = broadcast(x, here.shape) if free.shared else x.reshape(here.shape)
         index = Ellipsis if rows is None else rows
         new = replaced(getattr(setting.model, field), index, full)
         setting.model = dataclasses.replace(setting.model, **{field: new})
@@ -167,6 +167,7 @@ def _body(model: Model, free: Free, i: int) -> Group:
         apply,
         report=report,
         typical=0.3,
+        linear=False,
         plain=False,
     )
 
@@ -184,4 +185,5 @@ def stretched(model: Model, free: Free) -> list[Group]:
             setting.model = stretch(setting.model, link, x[0 if free.shared else k])
 
     labels = (free.name,) if free.shared else tuple(f"stretch/{link}" for link in links)
-    return [Group(free, labels, ("1",), starting(free, 1.0, (len(labels),)), apply, 0.0)]
+    start = starting(free, 1.0, (len(labels),))
+    return [Group(free, labels, ("1",), start, apply, 0.0, linear=False)]

@@ -93,23 +93,23 @@ def advance(
     longest = np.abs(step).max(axis=1, keepdims=True)
     step = step * np.minimum(1.0, options.reach / np.maximum(longest, 1e-300))
     predicted = -(np.einsum("ij,ij->i", g, step) + 0.5 * np.einsum("ij,ij->i", step, H.times(step)))
-    tried = evaluation.normal(np.clip(X + step, evaluation.low, evaluation.high))
-    gain = np.where(np.isfinite(tried.cost), cost - tried.cost, -np.inf) / np.maximum(
-        predicted, 1e-300
-    )
-    better = (gain > 1e-4) & np.isfinite(tried.gradient).all(axis=1)
+    new = np.clip(X + step, evaluation.low, evaluation.high)
+    at_once = evaluation.normal(new) if evaluation.matrix_is_cheap else None
+    new_cost = evaluation.cost(new) if at_once is None else at_once.cost
+    gain = np.where(np.isfinite(new_cost), cost - new_cost, -np.inf) / np.maximum(predicted, 1e-300)
+    better = gain > 1e-4
+    if better.any():
+        tried = evaluation.normal(new[better]) if at_once is None else at_once.take(better)
+        finite = np.asarray(np.isfinite(tried.gradient).all(axis=1))
+        better[better] = finite
+        taken = going[better]
+        state.X[taken] = new[better]
+        state.normal = state.normal.put(taken, tried.take(finite))
 
     small = np.abs(step).max(axis=1) <= options.tolerance * (1e-3 + np.abs(X).max(axis=1))
     flat = predicted <= options.tolerance * np.maximum(cost, 1e-300)
-    slow = better & (cost - tried.cost <= options.tolerance * cost) & (gain > 0.25)
+    slow = better & (cost - new_cost <= options.tolerance * cost) & (gain > 0.25)
     _damp(state, going, better, gain)
-    taken = going[better]
-    state.X[taken] = np.clip(X + step, evaluation.low, evaluation.high)[better]
-    state.normal = Normal(
-        _put(state.normal.cost, taken, tried.cost[better]),
-        _put(state.normal.gradient, taken, tried.gradient[better]),
-        state.normal.matrix.put(taken, tried.matrix.take(np.flatnonzero(better))),
-    )
     finished = small | flat | slow
     state.done[going[finished]] = True
     state.status[going[finished]] = Status.CONVERGED
@@ -144,9 +144,3 @@ def bounded_step(
         fixed = np.where(at_low, least, np.where(at_high, most, 0.0))
         step = fixed + H.solve(D, -g - H.times(fixed) - D * fixed, at_low | at_high)
     return np.clip(step, least, most)
-
-
-def _put(x: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndarray:
-    made = x.copy()
-    made[rows] = new
-    return made

@@ -76,6 +76,11 @@ class Parameters:
         spread = _joined(np.broadcast_to(g.free.spread(), g.start.shape) for g in self.groups)
         return mean, np.square(self.scale / spread)
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether all numbers of the simulation change in proportion to `z`."""
+        return self.make is None and all(group.linear for group in self.groups)
+
     def is_weight(self) -> np.ndarray:
         """Which entries are weights of networks."""
         return _joined(

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.identify.alignment import Shift, shifts
-from isthmus.identify.evaluate import Compiled, Evaluation
+from isthmus.identify.evaluate import Evaluation
 from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.table import columns
 
@@ -167,15 +167,8 @@ def _alone(unit: np.ndarray, k: int) -> float:
 def step_change(problem: Problem, x: np.ndarray) -> tuple[float, float]:
     """How much what is compared changes when every step is made in two: of its range, and of the noise."""
     evaluation = problem.evaluation
-    scheme = dataclasses.replace(problem.scheme, substeps=2 * problem.scheme.substeps)
-    plan = dataclasses.replace(evaluation.plan, scheme=scheme)
-    finer = Evaluation(
-        plan,
-        evaluation.windows,
-        evaluation.prior,
-        compiled=Compiled(plan, evaluation.compiled.example),
-    )
-    change = np.abs(finer.residuals(x[None])[0] - evaluation.residuals(x[None])[0])[0]
+    finer = evaluation.finer().residuals(x[None])[0]
+    change = np.abs(finer - evaluation.residuals(x[None])[0])[0]
     weight, target = evaluation.windows["weight"], evaluation.windows["target"]
     reach, place, column = 0.0, 0, 0
     for c in evaluation.plan.channels:

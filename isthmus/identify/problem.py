@@ -13,6 +13,7 @@ import numpy as np
 
 from isthmus.errors import BadFree, BadOption
 from isthmus.identify import logs as reading
+from isthmus.identify.compiled import Compiled, compiled_for
 from isthmus.identify.cut import cut
 from isthmus.identify.evaluate import Evaluation
 from isthmus.identify.faults import check_logs
@@ -186,6 +187,15 @@ class Problem:
     @functools.cached_property
     def plan(self) -> Plan:
         """What does not change from window to window."""
+        return self.compiled.plan
+
+    @functools.cached_property
+    def compiled(self) -> Compiled:
+        """Native code of the windows."""
+        return compiled_for(self._plan, jax.tree.map(lambda x: x[0], self.windows[0]))
+
+    @functools.cached_property
+    def _plan(self) -> Plan:
         return Plan(
             self.parameters, self.channels, self.scheme, self.huber, self._start_rows(),
             isinstance(self.kind, MultipleShooting), isinstance(self.kind, Torque), self._margin(),
@@ -220,12 +230,13 @@ class Problem:
     @functools.cached_property
     def windows(self) -> tuple[Window, tuple[Span, ...]]:
         """What is fitted, cut up."""
-        return cut(self.template, self.logs, self.plan, self.kind, self.sigma)
+        return cut(self.template, self.logs, self._plan, self.kind, self.sigma)
 
     @functools.cached_property
     def evaluation(self) -> Evaluation:
         """The loss, as native code."""
-        return Evaluation(self.plan, self.windows[0], self.prior(len(self.windows[1])), origin=self)
+        prior = self.prior(len(self.windows[1]))
+        return Evaluation(self.plan, self.windows[0], prior, compiled=self.compiled, origin=self)
 
     @functools.cached_property
     def heldout_evaluation(self) -> Evaluation | None:
@@ -240,7 +251,7 @@ class Problem:
         )
         mean, precision = self.parameters.prior
         alike = not self.plan.start_rows and same_structure(windows, self.windows[0])
-        code = self.evaluation.compiled if alike else None
+        code = self.compiled if alike else None
         return Evaluation(plan, windows, Quadratic(mean, np.zeros_like(precision)), compiled=code)
 
     def prior(self, windows: int) -> Quadratic:

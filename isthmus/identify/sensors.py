@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import jax.numpy as jnp
+import numpy as np
 
 from isthmus.errors import BadFree
 from isthmus.identify.free import Free
 from isthmus.identify.groups import Group, Setting, starting
+from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
 
@@ -54,8 +56,9 @@ def offset(channels: Channels, free: Free, runs: Sequence[str]) -> list[Group]:
         setting.offsets[signal] = x
 
     def apply_each(setting: Setting, x: AnyArray) -> None:
-        each = jnp.reshape(x, (len(runs), len(channels[signal])))
-        setting.offsets[signal] = jnp.concatenate([each, jnp.mean(each, axis=0, keepdims=True)])
+        each = x.reshape(len(runs), len(channels[signal]))
+        join = jnp.concatenate if is_traced(x) else np.concatenate
+        setting.offsets[signal] = join([each, each.mean(axis=0, keepdims=True)])
 
     if not free.each_run:
         return [Group(free, labels, ("",), starting(free, 0.0, (len(labels),)), apply)]

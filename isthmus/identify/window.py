@@ -1,15 +1,13 @@
 """One stretch of a log as a pure function: free numbers and a window of data -> weighted differences.
 
-`u` are the numbers that one window depends on: `z` (all parameters), then the free part of its own start, then, for
-multiple shooting, that of the next window's start. The three functions at the end are what native code compiles:
-the Gauss-Newton matrix is summed up inside the loop over time, so that a window gives back some `n²/2` numbers,
-however long it is.
+`u` are the numbers that one window depends on: those of the simulation (`θ`, or the search's own `z` where the code is
+small), then the free part of the window's own start, then, for multiple shooting, that of the next window's start.
+`programs.py` makes the functions of these pieces that native code compiles.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -19,8 +17,8 @@ import numpy as np
 from isthmus.augment.signals import Signals
 from isthmus.dynamics.rnea import inverse_dynamics
 from isthmus.identify.groups import Setting
+from isthmus.identify.inputs import Inputs
 from isthmus.identify.parameters import Parameters
-from isthmus.losses.penalties import huber
 from isthmus.losses.residuals import Channel
 from isthmus.model import coordinates
 from isthmus.model.model import leaf_fields
@@ -50,11 +48,38 @@ class Plan:
     """Nothing is simulated: torques that the measured motion needs are compared."""
     margin: int = 0
     """Rows at either end of a window that are not compared, because a delay may move them out."""
+    inputs: Inputs | None = None
+    """The layout of `θ`; None: `u` begins with `z`, and the map from there to the simulation is part of the code."""
+
+    @property
+    def starts(self) -> int:
+        """How many numbers of `u` belong to starts of windows."""
+        return len(self.start_rows) * (2 if self.shooting else 1)
 
     @property
     def size(self) -> int:
+        """How many free numbers a window depends on."""
+        return self.parameters.size + self.starts
+
+    @property
+    def inner(self) -> int:
+        """How many numbers of `u` make the simulation: `θ` or `z`."""
+        return self.parameters.size if self.inputs is None else self.inputs.size
+
+    @property
+    def length(self) -> int:
         """Length of `u`."""
-        return self.parameters.size + len(self.start_rows) * (2 if self.shooting else 1)
+        return self.inner + self.starts
+
+    @property
+    def gaps(self) -> int:
+        """How many numbers compare the end of a window with the start of the next one."""
+        return 2 * self.parameters.template.dof if self.shooting else 0
+
+    @property
+    def splits_steps(self) -> bool:
+        """Whether the code takes the number of substeps as an argument: not where commands arrive late."""
+        return not self.torque and not self.parameters.template.delay_steps
 
     @property
     def width(self) -> int:
@@ -73,7 +98,8 @@ class Plan:
 
 def setting_of(plan: Plan, u: AnyArray, window: Window) -> Setting:
     """The simulation that `u` stands for."""
-    setting = plan.parameters.setting(u[: plan.parameters.size])
+    source = plan.parameters if plan.inputs is None else plan.inputs
+    setting = source.setting(u[: plan.inner])
     setting.dt = window["dt"] if setting.dt is None else setting.dt
     for name, offset in setting.offsets.items():
         if offset.ndim > 1:
@@ -87,7 +113,7 @@ def begin(plan: Plan, u: AnyArray, window: Window) -> Carry:
     """The start of a window: as measured, less what the sensors add, plus what is free of it."""
     setting = setting_of(plan, u, window)
     q, v = measured_start(plan, setting, window)
-    p, m = plan.parameters.size, len(plan.start_rows)
+    p, m = plan.inner, len(plan.start_rows)
     q, v = displaced(plan, setting, q, v, u[p : p + m])
     carry = {"q": q, "v": v, "memory": window["memory"]}
     carry["past"] = {c.text: jnp.zeros((3, c.size), q.dtype) for c in plan.delayed}
@@ -144,6 +170,30 @@ def row(
     here = State(carry["q"], carry["v"], carry["memory"], time)
     after, signal = advance(setting.model, here, control, setting.dt, plan.scheme)
     past, r = compare(plan, setting, signal, carry, k, window)
+    return {"q": after.q, "v": after.v, "memory": after.memory, "past": past}, r
+
+
+def part_of_row(
+    plan: Plan, u: AnyArray, carry: Carry, i: AnyArray, substeps: AnyArray, window: Window
+) -> tuple[Carry, AnyArray]:
+    """The state one substep later, and the weighted differences at the row that substep `i` of a window belongs to.
+
+    The number of substeps is an argument of the code; the differences count where a row begins.
+    """
+    if not plan.splits_steps:
+        return row(plan, u, carry, i, window)
+    setting = setting_of(plan, u, window)
+    k, part = i // substeps, i % substeps
+    take = lambda x: jax.lax.dynamic_index_in_dim(x, k, keepdims=False)
+    real = lambda count: count.astype(carry["q"].dtype)
+    h = setting.dt / real(substeps)
+    time = window["time"] + setting.dt * real(k) + h * real(part)
+    here = State(carry["q"], carry["v"], carry["memory"], time)
+    once = dataclasses.replace(plan.scheme, substeps=1)
+    control = jax.tree.map(take, window["control"])
+    after, signal = advance(setting.model, here, control, h, once)
+    past, r = compare(plan, setting, signal, carry, k, window)
+    past = jax.tree.map(lambda new, old: jnp.where(part == 0, new, old), past, carry["past"])
     return {"q": after.q, "v": after.v, "memory": after.memory, "past": past}, r
 
 
@@ -221,88 +271,8 @@ def at_place(rows: AnyArray, place: AnyArray) -> AnyArray:
 
 def gap(plan: Plan, u: AnyArray, end: Carry, window: Window) -> AnyArray:
     """Weighted gap between the end of a window and the start of the next one."""
-    p, m = plan.parameters.size, len(plan.start_rows)
+    p, m = plan.inner, len(plan.start_rows)
     setting = setting_of(plan, u, window)
     q, v = displaced(plan, setting, window["next_q"], window["next_v"], u[p + m :])
     d = jnp.concatenate([coordinates.minus(setting.model, end["q"], q), end["v"] - v])
     return jnp.where(window["link"] > 0.0, d * window["link"], 0.0)
-
-
-# what is compiled ----------------------------------------------------------------------------------------------
-
-
-def normal(plan: Plan, *, matrix: bool = True) -> Callable[[AnyArray, Window], tuple]:
-    """`(u, window) -> cost, gradient, upper triangle of JᵀWJ`, by forward mode inside the loop over time."""
-    n = plan.size
-    upper = np.triu_indices(n)
-
-    def tangents(f: Callable, u: AnyArray, carry: Any, moves: Any) -> tuple[Any, Any]:
-        push = lambda seed, move: jax.jvp(f, (u, carry), (seed, move))
-        return jax.vmap(push, out_axes=(None, 0))(jnp.eye(n, dtype=u.dtype), moves)
-
-    def add(sums: tuple, r: AnyArray, J: AnyArray) -> tuple:
-        cost, weight = huber(r, plan.huber)
-        gradient = jnp.sum(J * (weight * r)[None], axis=1)
-        sums = (sums[0] + jnp.sum(cost), sums[1] + gradient, *sums[2:])
-        if not matrix:
-            return sums
-        heavy = J * weight[None] if plan.huber is not None else J
-        rows, columns = (x.astype(np.int32) for x in upper)
-        return (*sums[:2], sums[2] + jnp.sum(heavy[rows] * J[columns], axis=1))
-
-    def run(u: AnyArray, window: Window) -> tuple:
-        def body(k: AnyArray, state: tuple) -> tuple:
-            carry, moves, sums = state
-            (after, r), (moves, J) = tangents(
-                lambda u, c: row(plan, u, c, k, window), u, carry, moves
-            )
-            return after, moves, add(sums, r, J)
-
-        start, moves = tangents(lambda u, _: begin(plan, u, window), u, (), ())
-        sums = (jnp.zeros((), u.dtype), jnp.zeros(n, u.dtype))
-        if matrix:
-            sums = (*sums, jnp.zeros(len(upper[0]), u.dtype))
-        state = jax.lax.fori_loop(0, window["steps"], body, (start, moves, sums))
-        carry, moves, sums = state
-        last = lambda u, c: ending(plan, u, c, window)
-        r, J = tangents(last, u, carry, moves)
-        return add(sums, r, J)
-
-    return run
-
-
-def ending(plan: Plan, u: AnyArray, carry: Carry, window: Window) -> AnyArray:
-    """Differences at the last row, and the gap to the next window."""
-    r = last_row(plan, u, carry, window["steps"], window)
-    return jnp.concatenate([r, gap(plan, u, carry, window)]) if plan.shooting else r
-
-
-def residuals(plan: Plan) -> Callable[[AnyArray, Window], tuple]:
-    """`(u, window) -> differences (rows, width), gap`; rows after the end of a window are zero."""
-
-    def run(u: AnyArray, window: Window) -> tuple:
-        def body(carry: Carry, k: AnyArray) -> tuple[Carry, AnyArray]:
-            after, r = row(plan, u, carry, k, window)
-            on = k < window["steps"]
-            return jax.tree.map(lambda a, b: jnp.where(on, a, b), after, carry), r
-
-        carry = begin(plan, u, window)
-        rows = window["target"].shape[0]
-        carry, r = jax.lax.scan(body, carry, jnp.arange(rows - 1, dtype=window["steps"].dtype))
-        last = last_row(plan, u, carry, jnp.asarray(rows - 1, window["steps"].dtype), window)
-        end = gap(plan, u, carry, window) if plan.shooting else jnp.zeros(0, u.dtype)
-        return jnp.concatenate([r, last[None]]), end
-
-    return run
-
-
-def cost(plan: Plan) -> Callable[[AnyArray, Window], AnyArray]:
-    """`(u, window) -> cost`; its gradient is taken by reverse mode."""
-    compare = residuals(plan)
-
-    def run(u: AnyArray, window: Window) -> AnyArray:
-        r, end = compare(u, window)
-        total = jnp.sum(huber(r, plan.huber)[0])
-        return total + jnp.sum(huber(end, plan.huber)[0]) if plan.shooting else total
-
-    return run

@@ -5,16 +5,18 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.model.arrays import is_traced
 from isthmus.types import AnyArray
 
 
 def huber(r: AnyArray, bound: float | None) -> tuple[AnyArray, AnyArray]:
     """`(ρ(r), w(r))` with `ρ' = w r`: half a square within `bound`, a straight line beyond; None: half a square."""
+    xp = jnp if is_traced(r) else np
     if bound is None:
-        return 0.5 * r * r, jnp.ones_like(r)
-    size = jnp.abs(r)
-    weight = bound / jnp.maximum(size, bound)
-    return jnp.where(size > bound, bound * (size - 0.5 * bound), 0.5 * r * r), weight
+        return 0.5 * r * r, xp.ones_like(r)
+    size = xp.abs(r)
+    weight = bound / xp.maximum(size, bound)
+    return xp.where(size > bound, bound * (size - 0.5 * bound), 0.5 * r * r), weight
 
 
 class Quadratic:

@@ -43,6 +43,8 @@ class Channel:
     """Brings an interpolated row back to its manifold."""
     rows: tuple[int, ...] | None = None
     """Which rows of `q` or `v` these numbers are, for the two signals of the state."""
+    wrap: bool = True
+    """Whether angles are compared on a circle; with `text` and the model it decides all the rest."""
 
     @property
     def of_state(self) -> bool:
@@ -57,6 +59,10 @@ class Channel:
 
 def channel(model: Model, text: str, *, wrap: bool = True) -> Channel:
     """The signal called `text` (`joint/position`, `point/tip/position` …); `wrap`: angles on a circle."""
+    return dataclasses.replace(_channel(model, text, wrap), wrap=wrap)
+
+
+def _channel(model: Model, text: str, wrap: bool) -> Channel:
     if text == HEADING:
         return _headings(model)
     selection = select(model, text)

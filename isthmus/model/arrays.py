@@ -46,6 +46,11 @@ def replaced(leaf: AnyArray, index: Any, value: Any) -> AnyArray:
     return new
 
 
+def broadcast(x: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+    """`x` repeated up to a shape; NumPy as long as nothing is traced."""
+    return jnp.broadcast_to(x, shape) if is_traced(x) else np.broadcast_to(x, shape)
+
+
 def taken(values: AnyArray, rows: Any) -> AnyArray:
     """`values[rows]`, as a slice, or as it stands, where that is the same."""
     rows = np.asarray(rows, dtype=np.int32)  # longer ones would not survive a change of precision

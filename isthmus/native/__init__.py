@@ -3,6 +3,7 @@
 from isthmus.native.c import CCode, to_c
 from isthmus.native.call import Native
 from isthmus.native.compile import compile
+from isthmus.native.jacobian import jacobian
 from isthmus.native.stats import Stats
 
-__all__ = ["CCode", "Native", "Stats", "compile", "to_c"]
+__all__ = ["CCode", "Native", "Stats", "compile", "jacobian", "to_c"]

@@ -120,7 +120,7 @@ class Native:
         results = [(str(k), *about) for k, about in enumerate(self.facts.outputs)]
         self.outputs = slots("out", results)
         self.lanes = widest(flat.width)
-        self._codes: dict[int, Code] = {}
+        self._codes: dict[str, Code] = {}
         self._local = threading.local()
         self._scratch: list[np.ndarray] = []
         self._narrow = [
@@ -143,22 +143,32 @@ class Native:
         """The scalar program that the machine code does."""
         return self.plan.program
 
-    def code(self, lanes: int) -> Code:
-        """Machine code for so many worlds side by side; made or found on disk when first wanted."""
-        with self._lock:
-            if lanes not in self._codes:
-                self._codes[lanes] = self._load(lanes) or self._make(lanes)
-            return self._codes[lanes]
+    @property
+    def known_as(self) -> str | None:
+        """The name that finds this function on disk without tracing it; None: there is none."""
+        return None if self._known is None else self._known.name
 
-    def _load(self, lanes: int) -> Code | None:
+    def code(self, lanes: int, shared: frozenset[int] = frozenset()) -> Code:
+        """Machine code for so many worlds side by side; made or found on disk when first wanted.
+
+        `shared`: positions of the inputs that are the same in all lanes of a block.
+        """
+        variant = f"{lanes}" + "".join(f" {k}" for k in sorted(shared))
+        with self._lock:
+            if variant not in self._codes:
+                made = self._load(variant, lanes) or self._make(variant, lanes, shared)
+                self._codes[variant] = made
+            return self._codes[variant]
+
+    def _load(self, variant: str, lanes: int) -> Code | None:
         """Code that a known function left on disk."""
-        entry = self.facts.codes.get(lanes) if self._known else None
+        entry = self.facts.codes.get(variant) if self._known else None
         return None if entry is None else Code.stored(entry, lanes)
 
-    def _make(self, lanes: int) -> Code:
-        code = Code.of(self.program, lanes)
+    def _make(self, variant: str, lanes: int, shared: frozenset[int]) -> Code:
+        code = Code.of(self.program, lanes, shared)
         if self._known and self.plan.out_tree == self._known.result:
-            self.facts.codes[lanes] = code.entry
+            self.facts.codes[variant] = code.entry
             self._known.write(self.facts)
         return code
 
@@ -240,13 +250,44 @@ class Native:
         if any(x.shape[0 if still else 1 :] != slot.shape for x, slot, still in rows):
             raise self._misfit(leaves, batch=True)
         arrays = [transportable(x, s) for x, s in zip(leaves, self.inputs, strict=True)]
+        results = self._empty(worlds)
+        self.run_blocks(worlds, arrays, results, threads, shared)
+        return [y.astype(s.dtype, copy=False) for y, s in zip(results, self.outputs, strict=True)]
+
+    def _empty(self, worlds: int) -> list[np.ndarray]:
+        """Room for the results of so many worlds, in types that the machine code writes."""
         movable = [s.dtype if s.dtype.name in CODES else np.dtype(np.int64) for s in self.outputs]
-        results = [
+        return [
             np.empty((worlds, *slot.shape), dtype)
             for slot, dtype in zip(self.outputs, movable, strict=True)
         ]
-        self.run_blocks(worlds, arrays, results, threads, shared)
-        return [y.astype(s.dtype, copy=False) for y, s in zip(results, self.outputs, strict=True)]
+
+    def flat_blocks(
+        self, given: Sequence[Any], rows: Sequence[np.ndarray], threads: int | None = None
+    ) -> list[np.ndarray]:
+        """The flat results (blocks, lanes, …) of blocks whose lanes share most arguments.
+
+        Block `b` takes row `rows[k][b]` of the flat argument `k`, of shape (rows, …), for all of its lanes; of an
+        argument of shape (rows, lanes, …), each lane takes its own. What is computed from shared arguments alone is
+        computed once for all lanes.
+        """
+        leaves, lanes = [np.asarray(x) for x in given], self.lanes
+        each = [x.ndim > 1 + len(s.shape) for x, s in zip(leaves, self.inputs, strict=True)]
+        for k, (x, slot, own) in enumerate(zip(leaves, self.inputs, each, strict=True)):
+            if x.shape[1:] != ((lanes, *slot.shape) if own else slot.shape):
+                raise BadShape(f"argument leaf {k} has shape {x.shape}; {slot.shape} was compiled.")
+        arrays = [transportable(x, s) for x, s in zip(leaves, self.inputs, strict=True)]
+        table = np.array(
+            [np.asarray(r) * (lanes if own else 1) for r, own in zip(rows, each, strict=True)],
+            dtype=np.int64,
+        )
+        results = self._empty(table.shape[1] * lanes)
+        alike = frozenset(k for k, own in enumerate(each) if not own)
+        self.run_blocks(len(results[0]), arrays, results, threads, rows=table, alike=alike)
+        split = lambda y: y.reshape(table.shape[1], lanes, *y.shape[1:])
+        return [
+            split(y).astype(s.dtype, copy=False) for y, s in zip(results, self.outputs, strict=True)
+        ]
 
     def run_blocks(
         self,
@@ -255,11 +296,18 @@ class Native:
         results: list[np.ndarray],
         threads: int | None,
         shared: Sequence[bool] | None = None,
+        rows: np.ndarray | None = None,
+        alike: frozenset[int] = frozenset(),
     ) -> None:
-        """Blocks of worlds over threads; each thread takes the next block that is left."""
-        lanes = self.lanes if worlds > 2 else 1
-        code = self.code(lanes)
+        """Blocks of worlds over threads; each thread takes the next block that is left.
+
+        `rows`: for each argument, the row where each block begins; `alike`: arguments whose lanes take one row.
+        """
+        lanes = self.lanes if worlds > 2 or rows is not None else 1
+        code = self.code(lanes, alike)
         blocks = -(-worlds // lanes)
+        starts = None if rows is None else np.array([r.ctypes.data for r in rows], dtype=np.int64)
+        table = 0 if starts is None else starts.ctypes.data
         if threads is None:
             paying = self.facts.flops * worlds // WORTH_A_THREAD
             threads = max(1, min(cores(), paying))
@@ -274,7 +322,7 @@ class Native:
                 if first >= worlds:
                     break
                 last = min(first + share * lanes, worlds)
-                code.map(first, last, *ins.args, *outs.args, scratch.ctypes.data)
+                code.map(first, last, *ins.args, *outs.args, scratch.ctypes.data, table)
             self._scratch.append(scratch)
 
         others = [pool().submit(work) for _ in range(threads - 1)]

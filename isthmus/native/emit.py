@@ -1,7 +1,8 @@
 """The scalar program -> the text of one LLVM function, for any number of lanes.
 
-`core(in, out, work)` computes one block of worlds: entry k of an array lies at lanes·k…lanes·(k+1)−1.
-Values that are the same in all lanes (loop counters, constants) stay scalar. Where lanes disagree on
+`core(in, out, work, shared)` computes one block of worlds: entry k of an array lies at lanes·k…lanes·(k+1)−1, of an
+array that all lanes share at k. Values that are the same in all lanes (loop counters, constants, what is computed
+from shared arrays alone) stay scalar. Where lanes disagree on
 a condition, both branches run and each lane keeps its own; a loop runs until its last lane is done.
 """
 
@@ -40,11 +41,15 @@ def number(value: Plain, kind: str) -> str:
 class Emitter:
     """Writes `core` line by line."""
 
-    def __init__(self, program: Program, lanes: int) -> None:
+    def __init__(
+        self, program: Program, lanes: int, shared: frozenset[Buffer] = frozenset()
+    ) -> None:
         self.p, self.lanes, self.width = program, lanes, program.width
+        self.shared = shared
+        """Inputs that are the same in all lanes."""
         self.scalar = SCALARS[program.width]
         self.live = live(program)
-        self.uniform = Uniform(program, self.live) if lanes > 1 else None
+        self.uniform = Uniform(program, self.live, shared) if lanes > 1 else None
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
         self.alias: dict[int, int] = {}
@@ -132,9 +137,8 @@ class Emitter:
     def run(self) -> str:
         """The text of `core`."""
         self.block(self.p.root.items)
-        head = (
-            "define internal void @core(ptr noalias %in, ptr noalias %out, ptr noalias %work) #0 {"
-        )
+        pointers = ", ".join(f"ptr noalias %{name}" for name in ("in", "out", "work", "shared"))
+        head = f"define internal void @core({pointers}) #0 {{"
         products = [text for _, text in self.products.values()]
         return "\n".join([head, "entry:", *self.lines, "  ret void", "}", *products])
 
@@ -169,10 +173,15 @@ class Emitter:
 
     # memory
 
+    def is_shared(self, buffer: Buffer) -> bool:
+        """All lanes read the same numbers."""
+        return buffer.space == "const" or buffer in self.shared
+
     def address(self, buffer: Buffer, index: int) -> tuple[str, bool]:
         """A pointer to the entry (for all lanes), or a vector of pointers where lanes differ."""
-        cell, lanes = self.scalar["f"], 1 if buffer.space == "const" else self.lanes
+        cell, lanes = self.scalar["f"], 1 if self.is_shared(buffer) else self.lanes
         base = f"@{buffer.name}" if buffer.space == "const" else f"%{buffer.space}"
+        base = "%shared" if buffer in self.shared else base
         known = self.p.constant(index)
         if known is not None:
             spot = (buffer.offset + known * buffer.stride) * lanes

@@ -324,7 +324,7 @@ class Kernel(Text):
 def call_product(e: Emitter, record: Product) -> None:
     """Calls the function of a product; equal shapes share one."""
     views = (record.out, record.left, record.right)
-    shared = [view.buffer.space == "const" for view in views]
+    shared = [e.is_shared(view.buffer) for view in views]
     strides = tuple(view.strides for view in views)
     masked = e.mask is not None
     key = (record.sizes, strides, *shared, record.spread, record.fused, masked)

@@ -119,8 +119,8 @@ class Facts:
     before: int
     operations: int
     flops: int
-    codes: dict[int, str] = dataclasses.field(default_factory=dict)
-    """Lanes -> the name of the machine code in the store."""
+    codes: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Variant (lanes, and which inputs they share) -> the name of the machine code in the store."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,5 +149,5 @@ class Known:
 def facts_of(header: dict[str, Any]) -> Facts:
     """Facts as JSON brings them back."""
     outputs = [(tuple(shape), str(np.dtype(dtype))) for shape, dtype in header["outputs"]]
-    codes = {int(lanes): entry for lanes, entry in header["codes"].items()}
-    return Facts(outputs, header["before"], header["operations"], header["flops"], codes)
+    numbers = header["before"], header["operations"], header["flops"]
+    return Facts(outputs, *numbers, dict(header["codes"]))

@@ -53,6 +53,8 @@ class Layout:
     work: int
     width: int = 64
     """Bits of a number."""
+    shared: int = 0
+    """Entries of inputs that all lanes share, which have one number for all lanes."""
 
     @property
     def total(self) -> int:
@@ -64,9 +66,15 @@ class Layout:
         return self.width // 8
 
 
-def lay_out(program: Program) -> Layout:
+def inputs_of(program: Program, positions: frozenset[int]) -> frozenset[Buffer]:
+    """The inputs at these positions."""
+    inputs = [buffer for buffer in program.buffers if buffer.space == "in"]
+    return frozenset(inputs[k] for k in positions)
+
+
+def lay_out(program: Program, shared: frozenset[Buffer] = frozenset()) -> Layout:
     """Gives every buffer its place; stacks of one loop are interleaved."""
-    ends = {"in": 0, "out": 0, "work": 0}
+    ends = {"in": 0, "out": 0, "work": 0, "shared": 0}
     groups: dict[object, list[Buffer]] = {}
     for buffer in program.buffers:
         if buffer.space == "const":
@@ -74,13 +82,14 @@ def lay_out(program: Program) -> Layout:
         if buffer.group is not None:
             groups.setdefault((buffer.group, buffer.size), []).append(buffer)
             continue
-        buffer.offset, buffer.stride = ends[buffer.space], 1
-        ends[buffer.space] += buffer.size
+        space = "shared" if buffer in shared else buffer.space
+        buffer.offset, buffer.stride = ends[space], 1
+        ends[space] += buffer.size
     for members in groups.values():
         for k, buffer in enumerate(members):
             buffer.offset, buffer.stride = ends["work"] + k, len(members)
         ends["work"] += members[0].size * len(members)
-    return Layout(ends["in"], ends["out"], ends["work"], program.width)
+    return Layout(ends["in"], ends["out"], ends["work"], program.width, ends["shared"])
 
 
 def constants(program: Program) -> str:
@@ -101,10 +110,16 @@ def attributes_of(width: int) -> str:
     return f'"min-legal-vector-width"="{width}" "prefer-vector-width"="{max(width, 256)}"'
 
 
-def module_text(program: Program, lanes: int) -> tuple[str, Layout]:
-    """The whole module as text: the same program gives the same text."""
-    layout = lay_out(program)
-    emitter = Emitter(program, lanes)
+def module_text(
+    program: Program, lanes: int, shared: frozenset[int] = frozenset()
+) -> tuple[str, Layout]:
+    """The whole module as text: the same program gives the same text.
+
+    `shared`: positions of inputs that are the same in all lanes of a block.
+    """
+    alike = inputs_of(program, shared)
+    layout = lay_out(program, alike)
+    emitter = Emitter(program, lanes, alike)
     core = emitter.run()
     declared = [emitter.declared[name] for name in sorted(emitter.declared)]
     width = lanes * program.width
@@ -113,7 +128,7 @@ def module_text(program: Program, lanes: int) -> tuple[str, Layout]:
         constants(program),
         *declared,
         core,
-        wrappers(program, layout, lanes),
+        wrappers(program, layout, lanes, alike),
         f"attributes #0 = {{ nounwind noinline {attributes} }}",
         f"attributes #1 = {{ nounwind willreturn memory(none) {attributes} }}",
         f"attributes #3 = {{ nounwind noinline {attributes_of(max(width, 64 * widest()))} }}",
@@ -164,15 +179,15 @@ class Code:
         address = self.tracker.__getitem__
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         self.single = ctypes.CFUNCTYPE(None, pointer, pointer, pointer)(address("single"))
-        self.map = ctypes.CFUNCTYPE(None, integer, integer, *[pointer] * 7)(address("map"))
+        self.map = ctypes.CFUNCTYPE(None, integer, integer, *[pointer] * 8)(address("map"))
         self.handler = address("handler")
         self.seconds = 0.0
 
     @classmethod
-    def of(cls, program: Program, lanes: int) -> Code:
+    def of(cls, program: Program, lanes: int, shared: frozenset[int] = frozenset()) -> Code:
         """The code of `program`: found on disk, or compiled and put there."""
         began = time.perf_counter()
-        text, layout = module_text(program, lanes)
+        text, layout = module_text(program, lanes, shared)
         entry = entry_of(text, lanes)
         code = cls.stored(entry, lanes)
         if code is None:
@@ -201,7 +216,7 @@ class Code:
     @property
     def work_bytes(self) -> int:
         """Scratch memory of one call, in bytes."""
-        return self.layout.bytes * self.lanes * self.layout.total + 64
+        return self.layout.bytes * (self.lanes * self.layout.total + self.layout.shared) + 64
 
 
 def optimise(

@@ -41,7 +41,7 @@ def converted(code: int, width: int) -> tuple[str, str]:
     return f"{load}\n  {read}", f"{write}\n  {store}"
 
 
-def mover(code: int, lanes: int, way: str, width: int) -> str:
+def mover(code: int, lanes: int, way: str, width: int, name: str) -> str:
     """Copies the entries of one array of one block: `pack` to lanes, `unpack` from them."""
     pack, cell, exact = way == "pack", f"i{width}", plain(code, width)
     read, write = converted(code, width)
@@ -66,7 +66,7 @@ square:
     if exact and lanes > 1:
         incoming = "[ 0, %entry ], [ %some, %square ]"
     return f"""
-define internal void @{way}{code}(ptr %rows, i64 %stride, i64 %size, ptr %block, i64 %n) #2 {{
+define internal void @{name}{code}(ptr %rows, i64 %stride, i64 %size, ptr %block, i64 %n) #2 {{
 entry:
 {squares}
 rest:
@@ -159,17 +159,18 @@ end:
 }}"""
 
 
-def movers(way: str, lanes: int, width: int) -> str:
-    """A mover for each type, and the function that calls the one for a code."""
+def movers(way: str, lanes: int, width: int, name: str = "") -> str:
+    """A mover for each type, and the function, `@way` or `@name`, that calls the one for a code."""
+    name = name or way
     args = "ptr %rows, i64 %stride, i64 %size, ptr %block, i64 %n"
     codes = range(len(SIZES))
     exact = min(c for c in codes if plain(c, width))
     own = {c: exact if plain(c, width) else c for c in codes}
     cases = " ".join(f"i64 {c}, label %c{c}" for c in codes)
-    blocks = "\n".join(f"c{c}:\n  call void @{way}{own[c]}({args})\n  ret void" for c in codes)
-    made = "".join(mover(c, lanes, way, width) for c in sorted(set(own.values())))
+    blocks = "\n".join(f"c{c}:\n  call void @{name}{own[c]}({args})\n  ret void" for c in codes)
+    made = "".join(mover(c, lanes, way, width, name) for c in sorted(set(own.values())))
     return f"""{made}
-define internal void @{way}(i64 %code, {args}) #2 {{
+define internal void @{name}(i64 %code, {args}) #2 {{
   switch i64 %code, label %c0 [ {cases} ]
 {blocks}
 }}"""

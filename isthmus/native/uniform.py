@@ -1,18 +1,20 @@
-"""Which values are the same in all lanes: those that no input reaches."""
+"""Which values are the same in all lanes: those that only constants and shared inputs reach."""
 
 from __future__ import annotations
 
 from typing import no_type_check
 
-from isthmus.native.program import Branch, Loop, Program, operands, walk
+from isthmus.native.program import Branch, Buffer, Loop, Program, operands, walk
 
 
 @no_type_check
 class Uniform:
     """`same(value)`: one number for all lanes; `spread`: those of them that vectors read."""
 
-    def __init__(self, program: Program, live: set[int]) -> None:
-        self.p = program
+    def __init__(
+        self, program: Program, live: set[int], shared: frozenset[Buffer] = frozenset()
+    ) -> None:
+        self.p, self.shared = program, shared
         self.differing: set[int] = set()
         items = [item for _, item in walk(program) if item in live]
         size = -1
@@ -33,7 +35,8 @@ class Uniform:
     def _visit(self, item: int) -> None:
         op, args = self.p.ops[item], self.p.args[item]
         if op == "load":
-            if args[0].space != "const" or self._differs(args[1]):
+            alike = args[0].space == "const" or args[0] in self.shared
+            if not alike or self._differs(args[1]):
                 self.differing.add(item)
         elif op in ("for", "while"):
             loop: Loop = args[0]

@@ -8,7 +8,7 @@ from isthmus.native.movers import SIZES, movers, square_mover
 
 if TYPE_CHECKING:
     from isthmus.native.llvm import Layout
-    from isthmus.native.program import Program
+    from isthmus.native.program import Buffer, Program
 
 XLA_CODES = {12: 0, 5: 1, 9: 1, 11: 2, 4: 3, 8: 4, 1: 5}
 """XLA's number of a type -> ours."""
@@ -20,15 +20,50 @@ def table(name: str, entries: list[int]) -> str:
     return f"@{name} = internal constant [{max(len(entries), 1)} x i64] [{body}]"
 
 
-def all_arrays(way: str, count: int, width: int) -> str:
-    """Moves every array of a block of worlds that starts at world `w`."""
+ROWS = """
+  %r0 = icmp eq ptr %rows_of, null
+  br i1 %r0, label %move, label %indexed
+indexed:
+  %r1 = getelementptr ptr, ptr %rows_of, i64 %i
+  %r2 = load ptr, ptr %r1
+  %r3 = icmp eq ptr %r2, null
+  br i1 %r3, label %move, label %given
+given:
+  %r4 = getelementptr i64, ptr %r2, i64 %number
+  %r5 = load i64, ptr %r4
+  br label %move
+move:
+  %row = phi i64 [ %w, %loop ], [ %w, %indexed ], [ %r5, %given ]"""
+"""The row of array `i` where a block begins: its own world's, or what a table of rows says."""
+
+
+def all_arrays(way: str, count: int, width: int, lanes: int, shared: bool = False) -> str:
+    """Moves every array of a block of worlds that starts at world `w`; packing may take rows from a table.
+
+    `shared`: some inputs are the same in all lanes; they are copied once.
+    """
+    call = f"call void @{way}(i64 %code, ptr %rows, i64 %stride, i64 %size, ptr %own, i64 %n)"
+    if shared:
+        call = f"""%f = getelementptr i64, ptr @{way}_shared, i64 %i
+  %alike0 = load i64, ptr %f
+  %alike = icmp ne i64 %alike0, 0
+  br i1 %alike, label %once, label %each
+once:
+  call void @share(i64 %code, ptr %rows, i64 %stride, i64 %size, ptr %own, i64 1)
+  br label %next
+each:
+  {call}
+  br label %next
+next:"""
+    last = "next" if shared else "move"
     return f"""
-define internal void @{way}_all(i64 %w, i64 %n, ptr %data, ptr %strides, ptr %codes, ptr %block) #2 {{
+define internal void @{way}_all(i64 %w, i64 %n, ptr %data, ptr %strides, ptr %codes, ptr %block, ptr %rows_of) #2 {{
 entry:
   %none = icmp eq i64 {count}, 0
+  %number = udiv i64 %w, {lanes}
   br i1 %none, label %end, label %loop
 loop:
-  %i = phi i64 [ 0, %entry ], [ %i2, %loop ]
+  %i = phi i64 [ 0, %entry ], [ %i2, %{last} ]{ROWS}
   %a = getelementptr ptr, ptr %data, i64 %i
   %base = load ptr, ptr %a
   %b = getelementptr i64, ptr %strides, i64 %i
@@ -39,10 +74,10 @@ loop:
   %size = load i64, ptr %d
   %e = getelementptr i64, ptr @{way}_places, i64 %i
   %place = load i64, ptr %e
-  %skip = mul i64 %w, %stride
+  %skip = mul i64 %row, %stride
   %rows = getelementptr i8, ptr %base, i64 %skip
   %own = getelementptr i{width}, ptr %block, i64 %place
-  call void @{way}(i64 %code, ptr %rows, i64 %stride, i64 %size, ptr %own, i64 %n)
+  {call}
   %i2 = add i64 %i, 1
   %more = icmp ult i64 %i2, {count}
   br i1 %more, label %loop, label %end
@@ -54,14 +89,15 @@ end:
 def map_text(layout: Layout, lanes: int) -> str:
     """Blocks of worlds, one after the other."""
     out_at, work_at = layout.inputs * lanes, (layout.inputs + layout.outputs) * lanes
+    shared_at = layout.total * lanes
     return f"""
 define void @single(ptr %in, ptr %out, ptr %work) #2 {{
-  call void @core(ptr %in, ptr %out, ptr %work)
+  call void @core(ptr %in, ptr %out, ptr %work, ptr null)
   ret void
 }}
 
 define void @map(i64 %first, i64 %last, ptr %ins, ptr %in_strides, ptr %in_codes,
-    ptr %outs, ptr %out_strides, ptr %out_codes, ptr %scratch) #2 {{
+    ptr %outs, ptr %out_strides, ptr %out_codes, ptr %scratch, ptr %rows_of) #2 {{
 entry:
   %s0 = ptrtoint ptr %scratch to i64
   %s1 = add i64 %s0, 63
@@ -69,15 +105,16 @@ entry:
   %in = inttoptr i64 %s2 to ptr
   %out = getelementptr i{layout.width}, ptr %in, i64 {out_at}
   %work = getelementptr i{layout.width}, ptr %in, i64 {work_at}
+  %shared = getelementptr i{layout.width}, ptr %in, i64 {shared_at}
   %any = icmp ult i64 %first, %last
   br i1 %any, label %loop, label %end
 loop:
   %w = phi i64 [ %first, %entry ], [ %w2, %loop ]
   %left = sub i64 %last, %w
   %n = call i64 @llvm.umin.i64(i64 %left, i64 {lanes})
-  call void @pack_all(i64 %w, i64 %n, ptr %ins, ptr %in_strides, ptr %in_codes, ptr %in)
-  call void @core(ptr %in, ptr %out, ptr %work)
-  call void @unpack_all(i64 %w, i64 %n, ptr %outs, ptr %out_strides, ptr %out_codes, ptr %out)
+  call void @pack_all(i64 %w, i64 %n, ptr %ins, ptr %in_strides, ptr %in_codes, ptr %in, ptr %rows_of)
+  call void @core(ptr %in, ptr %out, ptr %work, ptr %shared)
+  call void @unpack_all(i64 %w, i64 %n, ptr %outs, ptr %out_strides, ptr %out_codes, ptr %out, ptr null)
   %w2 = add i64 %w, {lanes}
   %more = icmp ult i64 %w2, %last
   br i1 %more, label %loop, label %end
@@ -199,17 +236,21 @@ work:
   call void @read_in(ptr %frame, i64 %worlds, ptr %in_data, ptr %in_strides, ptr %in_codes)
   call void @read_out(ptr %frame, i64 1, ptr %out_data, ptr %out_strides, ptr %out_codes)
   call void @map(i64 0, i64 %worlds, ptr %in_data, ptr %in_strides, ptr %in_codes,
-    ptr %out_data, ptr %out_strides, ptr %out_codes, ptr %scratch)
+    ptr %out_data, ptr %out_strides, ptr %out_codes, ptr %scratch, ptr null)
   ret ptr null
 }}
 """
 
 
-def wrappers(program: Program, layout: Layout, lanes: int) -> str:
-    """Everything of a module but `core` and its constants."""
+def wrappers(
+    program: Program, layout: Layout, lanes: int, shared: frozenset[Buffer] = frozenset()
+) -> str:
+    """Everything of a module but `core` and its constants; inputs in `shared` are the same in all lanes."""
     ins = [b for b in program.buffers if b.space == "in"]
     outs = [b for b in program.buffers if b.space == "out"]
     width = layout.width
+    end = layout.total * lanes
+    places = [end + b.offset if b in shared else b.offset * lanes for b in ins]
     xla = [XLA_CODES.get(k, 0) for k in range(64)]
     return "\n".join(
         [
@@ -217,15 +258,17 @@ def wrappers(program: Program, layout: Layout, lanes: int) -> str:
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
             *(square_mover(lanes, way, width) for way in ("pack", "unpack") if lanes > 1),
             table("pack_sizes", [b.size for b in ins]),
-            table("pack_places", [b.offset * lanes for b in ins]),
+            table("pack_places", places),
+            table("pack_shared", [int(b in shared) for b in ins]),
             table("unpack_sizes", [b.size for b in outs]),
             table("unpack_places", [b.offset * lanes for b in outs]),
             table("xla_codes", xla),
             table("code_bytes", list(SIZES)),
             movers("pack", lanes, width),
             movers("unpack", lanes, width),
-            all_arrays("pack", len(ins), width),
-            all_arrays("unpack", len(outs), width),
+            movers("pack", 1, width, "share") if shared else "",
+            all_arrays("pack", len(ins), width, lanes, bool(shared)),
+            all_arrays("unpack", len(outs), width, lanes),
             map_text(layout, lanes),
             ENTRIES,
             unwrap("in", 72, len(ins), "pack"),

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.identify import evaluate
-from isthmus.identify.evaluate import Compiled, Evaluation
+from isthmus.identify import jacobians
+from isthmus.identify.compiled import Compiled
+from isthmus.identify.evaluate import Evaluation
+from isthmus.identify.inputs import inputs_of
+from isthmus.identify.preflight import differences
 from tests.identify.motions import double_problem
 
 
@@ -38,25 +41,77 @@ def test_gradient_and_matrix_are_those_of_the_residuals(loss):
     )
 
 
-def test_forward_mode_reverse_mode_and_the_jacobian_give_one_gradient(monkeypatch):
-    plain = double_problem().evaluation
-    X = plain.start * np.array([[1.1], [0.9]])
+def general(problem: ist.Problem) -> Evaluation:
+    """The loss by code that takes the numbers of the simulation as inputs."""
+    plan = dataclasses.replace(problem.plan, inputs=inputs_of(problem.parameters))
+    e = problem.evaluation
+    return Evaluation(plan, e.windows, e.prior, compiled=Compiled(plan, e.compiled.example))
+
+
+@pytest.mark.parametrize("loss", ["windows", ist.MultipleShooting(20)])
+def test_all_ways_to_a_gradient_and_a_matrix_agree(monkeypatch, loss):
+    """Directions written out; in lanes; windows in lanes; gradients of rows in lanes; reverse mode."""
+    problem = double_problem(loss)
+    plain, other = problem.evaluation, general(problem)
+    assert plain.plan.inputs is None
+    X = plain.start * np.array([[1.1], [0.9]]) + 1e-3
     normal = plain.normal(X)
-    cost, forward = plain.gradient(X)
-    monkeypatch.setattr(evaluate, "FORWARD", 0)
-    monkeypatch.setattr(evaluate, "ACCUMULATE", 0)
-    other = Evaluation(
-        plain.plan,
-        plain.windows,
-        plain.prior,
-        compiled=Compiled(plain.plan, plain.compiled.example),
-    )
-    _, reverse = other.gradient(X)
-    by_jacobian = other.normal(X)
-    for found in (forward, reverse, by_jacobian.gradient):
-        np.testing.assert_allclose(found, normal.gradient, rtol=1e-9)
-    np.testing.assert_allclose(by_jacobian.matrix.reduced(4), normal.matrix.reduced(4), rtol=1e-9)
-    np.testing.assert_allclose(cost, normal.cost, rtol=1e-12)
+    found = {"directions": other.normal(X)}
+    monkeypatch.setattr(jacobians, "FILLED", 2.0)
+    found["windows"] = other.normal(X)
+    monkeypatch.setattr(jacobians, "PULL", 0.0)
+    found["rows"] = other.normal(X)
+    for way, way_found in found.items():
+        np.testing.assert_allclose(way_found.cost, normal.cost, rtol=1e-12, err_msg=way)
+        np.testing.assert_allclose(way_found.gradient, normal.gradient, rtol=1e-8, err_msg=way)
+        reduced = way_found.matrix.reduced(4), normal.matrix.reduced(4)
+        np.testing.assert_allclose(*reduced, rtol=1e-7, err_msg=way)
+    for evaluation in (plain, other):
+        cost, slope = evaluation.gradient(X)
+        np.testing.assert_allclose(cost, normal.cost, rtol=1e-12)
+        np.testing.assert_allclose(slope, normal.gradient, rtol=1e-8)
+
+
+def test_columns_have_the_same_bits_for_any_number_of_points():
+    evaluation = general(double_problem())
+    X = evaluation.start * np.linspace(0.8, 1.2, 9)[:, None]
+    together = evaluation.normal(X)
+    for k, x in enumerate(X):
+        alone = evaluation.normal(x[None])
+        np.testing.assert_array_equal(together.gradient[k], alone.gradient[0])
+        np.testing.assert_array_equal(together.matrix.reduced(4)[k], alone.matrix.reduced(4)[0])
+
+
+def test_curved_maps_from_free_numbers_keep_their_derivative():
+    free = [ist.Free("link/*/inertial"), ist.Free("stretch/rod_1"), ist.Free("joint/*/damping")]
+    problem = dataclasses.replace(double_problem(), free=free)
+    evaluation = general(problem)
+    x = evaluation.start
+    r, J = evaluation.residuals(x[None])[0].ravel(), differences(evaluation, x)
+    normal = evaluation.normal(x[None])
+    np.testing.assert_allclose(normal.gradient[0], J.T @ r, atol=1e-5 * np.abs(J.T @ r).max())
+    np.testing.assert_allclose(normal.matrix.H[0], J.T @ J, atol=1e-6 * np.abs(J.T @ J).max())
+
+
+def test_freeing_other_numbers_of_bodies_and_joints_needs_no_other_code():
+    """The entry on disk has one name for all of them, and none for what moves a frame."""
+    names = {}
+    choices = ["link/*/mass", "link/*/inertial", "joint/*/damping", "joint/*/origin"]
+    for name in choices:
+        problem = dataclasses.replace(double_problem(), free=[ist.Free(name)])
+        names[name] = general(problem).compiled.residuals.known_as
+    same = {names[name] for name in choices[:3]}
+    assert len(same) == 1
+    assert None not in same
+    assert names["joint/*/origin"] not in same
+
+
+def test_substeps_are_an_argument_of_the_code():
+    """Twice the substeps by the same code are those of a problem that asks for them."""
+    finer = double_problem().evaluation.finer()
+    asked = dataclasses.replace(double_problem(), substeps=2).evaluation
+    x = finer.start[None]
+    np.testing.assert_allclose(finer.residuals(x)[0], asked.residuals(x)[0], rtol=1e-9, atol=1e-9)
 
 
 def test_many_points_cost_what_each_costs_alone():
