@@ -63,6 +63,7 @@ def _start(model: ist.Model, start: str, seed: int, steps: int) -> tuple[ist.Sta
     import jax
     import numpy as np
 
+    from isthmus import native
     from isthmus.cli.parts import held
     from isthmus.dynamics.crba import mass_matrix
 
@@ -72,7 +73,8 @@ def _start(model: ist.Model, start: str, seed: int, steps: int) -> tuple[ist.Sta
     key_state, key_control = jax.random.split(jax.random.key(seed))
     state = ist.State.random(model, key_state)
     wanted = np.asarray(jax.random.normal(key_control, (model.dof,)))
-    torque = np.array(jax.jit(mass_matrix)(model, state.q) @ wanted)
+    needed = native.compile(lambda m, q, a: mass_matrix(m, q) @ a, model, state.q, wanted)
+    torque = np.array(needed(model, state.q, wanted))
     torque[list(model.position_controlled)] = (
         0.1 * wanted[list(model.position_controlled)]
     )  # [rad, m]

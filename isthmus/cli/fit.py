@@ -47,8 +47,9 @@ class Fit:
     """What is compared; joint/position unless given."""
     noise: Annotated[float | None, arg(metavar="X", help_behavior_hint="")] = None
     """Standard deviation of what is compared."""
-    search: Annotated[str, arg(metavar="KIND")] = "levenberg_marquardt"
-    """levenberg_marquardt, lbfgs, adam, lengthening_horizon, basin_hopping, population or cmaes."""
+    search: Annotated[str, arg(metavar="KIND", help_behavior_hint="")] = ""
+    """levenberg_marquardt (the default; for whole_run inside lengthening_horizon), lbfgs, adam, lengthening_horizon,
+    basin_hopping, population or cmaes."""
     base: Base = "fixed"
     """Whether the root link of a URDF is welded to the world or moves freely."""
     repair: Repair = "none"
@@ -127,8 +128,9 @@ class Fit:
         loss |= {} if self.noise is None else {"noise": self.noise}
         table = {
             "robot": robot, "logs": logs, "free": [_free(text) for text in self.free], "loss": loss,
-            "base": self.base, "repair": self.repair, "search": {"kind": self.search},
+            "base": self.base, "repair": self.repair,
         }  # fmt: skip
+        table |= {"search": {"kind": self.search}} if self.search else {}
         return table | ({"heldout": _heldout(self.heldout)} if self.heldout else {})
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.output import say
+from isthmus.phases import Phase, listening, repeating
 
 if TYPE_CHECKING:
     from isthmus.identify.parameters import Parameters
@@ -26,7 +27,8 @@ Listener = Callable[["News"], None]
 def watching(parameters: Parameters, islands: int) -> Generator[Listener]:
     """A listener that shows loss, best values, islands and time left, on stderr."""
     if not sys.stderr.isatty():
-        yield _lines(parameters, islands)
+        with repeating(say, EVERY):
+            yield _lines(parameters, islands)
         return
     from rich.console import Console
     from rich.live import Live
@@ -35,7 +37,13 @@ def watching(parameters: Parameters, islands: int) -> Generator[Listener]:
     with Live(
         screen.waiting(), console=Console(stderr=True), refresh_per_second=8, transient=True
     ) as live:
-        yield lambda news: live.update(screen.drawn(news))
+
+        def tell(now: Phase | None) -> None:
+            if now is not None:
+                live.update(screen.waiting(str(now)))
+
+        with listening(tell):
+            yield lambda news: live.update(screen.drawn(news))
 
 
 def _lines(parameters: Parameters, islands: int) -> Listener:
@@ -85,11 +93,11 @@ class Screen:
     def __init__(self, parameters: Parameters, islands: int) -> None:
         self.parameters, self.islands, self.began = parameters, islands, time.perf_counter()
 
-    def waiting(self) -> Any:
-        """Before the first step."""
+    def waiting(self, what: str = "compiling") -> Any:
+        """Before the first step, or while something else than a step goes on."""
         from rich.spinner import Spinner
 
-        return Spinner("dots", "compiling")
+        return Spinner("dots", what)
 
     def drawn(self, news: News) -> Any:
         """After a step."""

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
+from isthmus.phases import Phase, listening, repeating
+
 Result = TypeVar("Result")
 
 WIDTH = 80
@@ -73,9 +75,13 @@ def silence() -> None:
 
 @contextlib.contextmanager
 def working(what: str, total: int | None = None) -> Generator[Callable[[int], None], None, None]:
-    """A spinner, or a bar of `total` parts, on stderr while something lasts; gives what moves the bar to a number."""
+    """A spinner, or a bar of `total` parts, on stderr while something lasts; gives what moves the bar to a number.
+
+    The present phase is named beside it. Where stderr is no terminal, a line says it every five seconds.
+    """
     if not sys.stderr.isatty():
-        yield lambda done: None
+        with repeating(say, else_=what):
+            yield lambda done: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -84,7 +90,12 @@ def working(what: str, total: int | None = None) -> Generator[Callable[[int], No
     columns = [SpinnerColumn(), TextColumn("{task.description}"), *bar, TimeElapsedColumn()]
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=total)
-        yield lambda done: progress.update(task, completed=done)
+
+        def tell(now: Phase | None) -> None:
+            progress.update(task, description=what if now is None else f"{what}: {now}")
+
+        with listening(tell):
+            yield lambda done: progress.update(task, completed=done)
 
 
 def in_background(work: Callable[[], Result]) -> Result:

@@ -135,4 +135,4 @@ def quietly(problem: Problem, search: Any = None) -> Fit:
     """A fit without words: damping or armature may end at zero."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
-        return fit(problem, search, show=False)
+        return fit(problem, search, verbose=False)

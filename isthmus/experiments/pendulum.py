@@ -187,7 +187,7 @@ def from_one_second(film: Film) -> Fit:
         integrator="rk4", wrap=False,
     )  # fmt: skip
     search = LengtheningHorizon(LevenbergMarquardt(), (0.1, 0.2, 0.4, 0.7, 1.0))
-    return fit(problem, search, show=False)
+    return fit(problem, search, verbose=False)
 
 
 def from_all(films: list[Film], markers: Markers, settings: Settings) -> Found:
@@ -201,7 +201,7 @@ def from_all(films: list[Film], markers: Markers, settings: Settings) -> Found:
             make=made, motions=motions, free=free, loss=Windows(steps, stride), noise=noise,
             huber=None if steps == 25 else 3.0, integrator="rk4", wrap=False,
         )  # fmt: skip
-        found = fit(problem, show=False)
+        found = fit(problem, verbose=False)
         free = [dataclasses.replace(f, start=value(found, f.name)) for f in free]
         if settings.quick:
             break
@@ -223,7 +223,7 @@ def with_network(films: list[Film], known: Found, settings: Settings) -> Found:
         weight_penalty=100.0, integrator="rk4", wrap=False,
     )  # fmt: skip
     search = LBFGS(steps=2 if settings.quick else 500)
-    found = fit(problem, search, show=False)
+    found = fit(problem, search, verbose=False)
     return judged(films, found.model, known.markers, known.offset, {})
 
 

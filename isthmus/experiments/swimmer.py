@@ -167,7 +167,7 @@ def learned(model: Model, source: Source, settings: Settings, key: Any, *, sure:
         warnings.simplefilter(
             "ignore", FitWarning
         )  # weights of a network are never determined one by one
-        return fit(problem, LBFGS(steps=steps, tolerance=1e-12, memory=30), show=False).model
+        return fit(problem, LBFGS(steps=steps, tolerance=1e-12, memory=30), verbose=False).model
 
 
 def rolled(model: Model, source: Source) -> Predict:

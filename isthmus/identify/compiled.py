@@ -16,6 +16,7 @@ import numpy as np
 from isthmus.identify import programs
 from isthmus.identify.inputs import Map, inputs_of
 from isthmus.identify.window import Plan, Window
+from isthmus.phases import counted
 
 FORWARD = 12
 """Up to so many free numbers, the gradient of a small simulation is cheaper by forward mode."""
@@ -25,19 +26,25 @@ are written out. A double pendulum with 22 numbers is estimated at 26,000, has 8
 takes 4 ms; with directions in lanes 0.9 s and 34 ms. An arm of 7 joints would have 102,000 and compile for 40 s."""
 LARGE_STEP = 6
 """Links, times evaluations of their dynamics in a row of the log, beyond which nothing is written out."""
+SECONDS = {"residuals": 0.15, "columns": 0.35, "rows": 0.7, "gradient": 0.7, "normal": 0.5}
+"""About how long making each function takes for each link [s]; told to users, and no more than that."""
 OF_A_DIRECTION = 2.0
 """Operations of a directional derivative, as a multiple of those of the simulation."""
 
 
 def compiled_for(plan: Plan, example: Window) -> Compiled:
     """The code of a plan, with `θ` as its input unless the simulation is small enough for written out directions."""
-    stages = 4 if plan.scheme.integrator == "rk4" else 1
     links = len(plan.parameters.template.link_names)
-    if links * stages * plan.scheme.substeps <= LARGE_STEP:
+    if links * stages(plan) * plan.scheme.substeps <= LARGE_STEP:
         direct = Compiled(dataclasses.replace(plan, inputs=None), example)
         if direct.written_out <= WRITTEN_OUT:
             return direct
     return Compiled(dataclasses.replace(plan, inputs=inputs_of(plan.parameters)), example)
+
+
+def stages(plan: Plan) -> int:
+    """How often the dynamics are evaluated in a step."""
+    return 4 if plan.scheme.integrator == "rk4" else 1
 
 
 class Compiled:
@@ -46,7 +53,9 @@ class Compiled:
     def __init__(self, plan: Plan, example: Window) -> None:
         self.plan, self.example = plan, example
 
-    def _native(self, name: str, fn: Any, *more: Any, about: Any = (), result: Any = ()) -> Any:
+    def _native(
+        self, name: str, fn: Any, *more: Any, label: str, about: Any = (), result: Any = ()
+    ) -> Any:
         # loads LLVM, which only a search needs
         from isthmus.native.call import Native
         from isthmus.native.known import Known, digest
@@ -59,7 +68,19 @@ class Compiled:
             settings = (name, plan.inputs.constants(), rest, plan.torque, plan.margin, about)
             entry = digest(settings, examples)
             known = None if entry is None else Known(entry, jax.tree.structure(result))
-        return Native(fn, examples, known=known, width=64)
+        return Native(
+            fn,
+            examples,
+            known=known,
+            width=64,
+            label=f"{label} of {counted(plan.size, 'number')}",
+            seconds=SECONDS[name] * self.work,
+        )
+
+    @property
+    def work(self) -> int:
+        """How much code a row of the log is, in links whose dynamics are evaluated once."""
+        return stages(self.plan) * len(self.plan.parameters.template.link_names)
 
     @property
     def written_out(self) -> float:
@@ -76,9 +97,9 @@ class Compiled:
 
     @functools.cached_property
     def residuals(self) -> Any:
-        """`(u, window, substeps) -> differences, gap`."""
-        made = programs.residuals(self.plan)
-        return self._native("residuals", made, np.int64(1), result=(0, 0))
+        """`(u, window, substeps) -> differences, gap, positions`."""
+        made, label = programs.residuals(self.plan), "the residuals"
+        return self._native("residuals", made, np.int64(1), label=label, result=(0, 0, 0))
 
     @functools.cached_property
     def columns(self) -> Any:
@@ -86,27 +107,30 @@ class Compiled:
         directions = np.zeros((programs.BLOCKS, self.plan.length))
         made = programs.columns(self.plan)
         more = (np.int64(1), directions, np.int64(1))
-        return self._native("columns", made, *more, result=(0, 0, 0, 0))
+        label = "the derivatives"
+        return self._native("columns", made, *more, label=label, result=(0, 0, 0, 0))
 
     @functools.cached_property
     def rows(self) -> Any:
         """`(u, window, weights) -> all differences, gradient of their weighted sum`."""
         count = self.plan.width * self.example["target"].shape[0] + self.plan.gaps
         made, kept = programs.rows(self.plan, self.kept), self.kept
-        return self._native("rows", made, np.zeros(count), about=kept, result=(0, 0))
+        label = "the derivatives"
+        return self._native("rows", made, np.zeros(count), label=label, about=kept, result=(0, 0))
 
     @functools.cached_property
     def normal(self) -> Any:
         """`(u, window) -> cost, gradient, Gauss-Newton matrix`, for small simulations."""
-        return self._native("normal", programs.normal(self.plan))
+        return self._native("normal", programs.normal(self.plan), label="the derivatives")
 
     @functools.cached_property
     def gradient(self) -> Any:
         """`(u, window) -> cost, gradient by the entries `kept`."""
         if self.plan.inputs is None and self.plan.size <= FORWARD:
-            return self._native("gradient", programs.normal(self.plan, matrix=False))
+            made = programs.normal(self.plan, matrix=False)
+            return self._native("gradient", made, label="the gradient")
         made, kept = programs.gradient(self.plan, self.kept), self.kept
-        return self._native("gradient", made, about=kept, result=(0, 0))
+        return self._native("gradient", made, label="the gradient", about=kept, result=(0, 0))
 
     @functools.cached_property
     def kept(self) -> np.ndarray:

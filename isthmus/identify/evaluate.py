@@ -159,8 +159,15 @@ class Evaluation:
 
     def residuals(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         """Weighted differences (islands, windows, rows, width), and gaps (islands, windows, 2 dof)."""
-        r, gaps = self._map(self.compiled.residuals, self.of_window(X), [np.int64(self.substeps)])
+        r, gaps, _ = self._simulated(X)
         return r, gaps
+
+    def positions(self, X: Points) -> Float[np.ndarray, "islands windows rows nq"]:
+        """Simulated positions in each window; zeros after its end, nothing where the loss simulates nothing."""
+        return self._simulated(X)[2]
+
+    def _simulated(self, X: Points) -> list[np.ndarray]:
+        return self._map(self.compiled.residuals, self.of_window(X), [np.int64(self.substeps)])
 
     def cost(self, X: Points) -> Float[np.ndarray, " islands"]:
         """Of each point."""

@@ -21,6 +21,7 @@ from isthmus.identify.search import AbstractSearch, Listener, Outcome
 from isthmus.identify.sensitivity import Sensitivity, sensitivity, unknown
 from isthmus.losses.windows import WholeRun
 from isthmus.model.model import Model
+from isthmus.phases import phase
 
 if TYPE_CHECKING:
     from isthmus.identify.missing import Missing
@@ -116,33 +117,38 @@ def fit(
     *,
     start: Mapping[str, Any] | np.ndarray | None = None,
     check: bool | None = None,
-    show: bool | None = None,
+    verbose: bool | None = None,
     listen: Listener | None = None,
+    show: bool | None = None,
 ) -> Fit:
     """The free numbers of `problem` that make the simulation move as recorded.
 
     `search`: Levenberg-Marquardt unless given, for whole runs with a lengthening horizon. `start`: numbers by name
     instead of the problem's own, or an array with one start in each row, (starts, numbers), of which the best is
-    kept. `check`: look at the problem first and print what `problem.check()` found. `show`: progress on the terminal.
-    Both: where somebody watches, if None. `listen`: a function that is told of every step instead.
+    kept. `check`: look at the problem first and print what `problem.check()` found. `verbose`: phases and progress on
+    stderr. Both, if None: on a terminal and in notebooks. `listen`: a function that is told of every step instead.
     """
-    search = usual(problem) if search is None else search
-    evaluation = problem.evaluation
-    if wanted(check):
-        print(problem.check())
-    with progress(problem.parameters, False if listen else show) as bar:
+    if show is not None:
+        text = "fit(show=) is now fit(verbose=); the old name goes with version 0.3."
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        verbose = show if verbose is None else verbose
+    search = default_search(problem) if search is None else search
+    with progress(problem.parameters, False if listen else verbose) as bar:
+        if wanted(check):
+            print(problem.check())
+        evaluation = problem.evaluation
         starts = starting_points(problem, start)
         outcome = search.search(evaluation, starts, listen or bar)
-    if not np.isfinite(outcome.cost[outcome.best]):
-        raise BadStart(diverging(problem, starts[0]))
-    found = concluded(problem, outcome, starts)
+        if not np.isfinite(outcome.cost[outcome.best]):
+            raise BadStart(diverging(problem, starts[0]))
+        found = concluded(problem, outcome, starts)
     found.settings["search"] = search.settings(outcome)
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)
     return found
 
 
-def usual(problem: Problem) -> AbstractSearch:
+def default_search(problem: Problem) -> AbstractSearch:
     """The search for a problem when nobody says: long motions are fitted from their beginning on."""
     inner = LevenbergMarquardt()
     return LengtheningHorizon(inner) if isinstance(problem.kind, WholeRun) else inner
@@ -186,7 +192,8 @@ def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     x, p = outcome.x[outcome.best], parameters.size
     first = parameters.reported(starts[0, :p])[0]
     worth = p <= MANY and not np.all(parameters.is_weight())
-    known = (sensitivity if evaluation.matrix_at_hand or worth else unknown)(evaluation, x)
+    with phase("standard errors"):
+        known = (sensitivity if evaluation.matrix_at_hand or worth else unknown)(evaluation, x)
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
     return Fit(

@@ -28,6 +28,15 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+def in_words(data: dict[str, Any]) -> str:
+    """What `plain` described, by its classes alone: `LengtheningHorizon(LevenbergMarquardt)`."""
+    inside = [
+        in_words(value) for value in data.values() if isinstance(value, dict) and "search" in value
+    ]
+    name = str(data.get("search", "")).rpartition(":")[2]
+    return f"{name}({', '.join(inside)})" if inside else name
+
+
 def made(data: dict[str, Any]) -> Any:
     """What `plain` described."""
     options = {name: _made(value) for name, value in data.items() if name != "search"}

@@ -12,6 +12,7 @@ from isthmus.identify.alignment import Shift, shifts
 from isthmus.identify.evaluate import Evaluation
 from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.table import columns
+from isthmus.phases import phase
 
 if TYPE_CHECKING:
     from isthmus.identify.problem import Problem
@@ -95,12 +96,17 @@ def check(problem: Problem) -> Check:
 
         raise BadStart(diverging(problem, x))
     few = evaluation.plan.parameters.size <= MANY
-    J = differences(evaluation, x) if few else None
-    effects = effects_of(evaluation, x, J) if J is not None else ()
-    found = Check(
-        evaluation.count, evaluation.data, float(normal.cost[0]), gradient_error(evaluation, x, normal.gradient[0]),
-        effects, aligned(problem, x) if few else (), *step_change(problem, x), (),
-    )  # fmt: skip
+    with phase("looking for what each number does"):
+        J = differences(evaluation, x) if few else None
+        effects = effects_of(evaluation, x, J) if J is not None else ()
+    with phase("comparing the gradient with differences"):
+        wrong = gradient_error(evaluation, x, normal.gradient[0])
+    with phase("looking for shifts in time"):
+        moved = aligned(problem, x) if few else ()
+    with phase("halving the time step"):
+        changes = step_change(problem, x)
+    cost = float(normal.cost[0])
+    found = Check(evaluation.count, evaluation.data, cost, wrong, effects, moved, *changes, ())
     return dataclasses.replace(found, worries=tuple(worries(found)))
 
 

@@ -38,24 +38,32 @@ lanes, a direction took 31, 17, 17 µs with 2, 4, 8; alone 25."""
 
 
 def residuals(plan: Plan) -> Callable[[AnyArray, Window, AnyArray], tuple]:
-    """`(u, window, substeps) -> differences (rows, width), gap`; rows after the end of a window are zero."""
+    """`(u, window, substeps) -> differences (rows, width), gap, positions (rows, nq)`.
+
+    Rows after the end of a window are zero. Without a simulation (`plan.torque`) there are no positions.
+    """
 
     def run(u: AnyArray, window: Window, substeps: AnyArray) -> tuple:
         carry, unravel = ravel_pytree(begin(plan, u, window))
         rows = window["target"].shape[0]
         substeps = substeps if plan.splits_steps else jnp.ones_like(substeps)
+        q_of = lambda s: unravel(s)["q"][: 0 if plan.torque else None]
 
         def body(i: AnyArray, state: tuple) -> tuple:
-            s, found = state
+            s, found, q = state
+            q = stored(q, q_of(s), i, substeps)
             s, r = advance(plan, u, s, i, substeps, window, unravel)
-            return s, stored(found, r, i, substeps)
+            return s, stored(found, r, i, substeps), q
 
         found = jnp.zeros((rows, plan.width), u.dtype)
+        q = jnp.zeros((rows, len(q_of(carry))), u.dtype)
         count = parts_of(plan, window, substeps)
-        s, found = jax.lax.fori_loop(0, count, body, (carry, found))
-        s, found = concluded(plan, u, s, found, window, unravel)
+        s, found, q = jax.lax.fori_loop(0, count, body, (carry, found, q))
+        if compares_states(plan):
+            found = found.at[window["steps"]].set(last(plan, u, s, window, unravel))
+            q = q.at[window["steps"]].set(q_of(s))
         end = gap(plan, u, unravel(s), window) if plan.shooting else jnp.zeros(0, u.dtype)
-        return found, end
+        return found, end, q
 
     return run
 
@@ -87,20 +95,12 @@ def advance(
     return flat, r
 
 
-def concluded(
-    plan: Plan,
-    u: AnyArray,
-    s: jax.Array,
-    found: jax.Array,
-    window: Window,
-    unravel: Callable[[jax.Array], Carry],
-) -> tuple[jax.Array, jax.Array]:
-    """The differences at the last row, where no step follows that tells them."""
-    if not compares_states(plan):
-        return s, found
-    setting, k = setting_of(plan, u, window), window["steps"]
-    _, r = compare(plan, setting, Signals(), unravel(s), k, window)
-    return s, found.at[k].set(r)
+def last(
+    plan: Plan, u: AnyArray, s: jax.Array, window: Window, unravel: Callable[[jax.Array], Carry]
+) -> AnyArray:
+    """The differences at the last row of states, where no step follows."""
+    setting = setting_of(plan, u, window)
+    return compare(plan, setting, Signals(), unravel(s), window["steps"], window)[1]
 
 
 def stored(found: jax.Array, r: AnyArray, i: AnyArray, substeps: AnyArray) -> jax.Array:
@@ -151,10 +151,7 @@ def columns(plan: Plan) -> Callable[..., tuple]:
         count = parts_of(plan, window, substeps)
         s, moves, found, slopes = jax.lax.fori_loop(0, count, body, (s, moves, found, slopes))
         if compares_states(plan):
-            last = lambda u, s: compare(
-                plan, setting_of(plan, u, window), Signals(), unravel(s), window["steps"], window
-            )[1]
-            r, push = jax.linearize(last, u, s)
+            r, push = jax.linearize(lambda u, s: last(plan, u, s, window, unravel), u, s)
             found = found.at[window["steps"]].set(r)
             slopes = slopes.at[:, window["steps"]].set(pushed(push, directions, moves))
         if not plan.shooting:
@@ -198,8 +195,7 @@ def normal(plan: Plan, *, matrix: bool = True) -> Callable[[AnyArray, Window], t
             sums = (*sums, jnp.zeros(len(upper[0]), u.dtype))
         state = jax.lax.fori_loop(0, window["steps"], body, (start, moves, sums))
         carry, moves, sums = state
-        last = lambda u, c: ending(plan, u, c, window)
-        r, J = tangents(last, u, carry, moves)
+        r, J = tangents(lambda u, c: ending(plan, u, c, window), u, carry, moves)
         return add(sums, r, J)
 
     return run
@@ -223,9 +219,9 @@ def differences(plan: Plan) -> Callable[[AnyArray, Window], AnyArray]:
         carry = begin(plan, u, window)
         rows = window["target"].shape[0]
         carry, r = jax.lax.scan(body, carry, jnp.arange(rows - 1, dtype=window["steps"].dtype))
-        last = last_row(plan, u, carry, jnp.asarray(rows - 1, window["steps"].dtype), window)
-        ends = [gap(plan, u, carry, window)] if plan.shooting else []
-        return jnp.concatenate([jnp.ravel(r), last, *ends])
+        end = last_row(plan, u, carry, jnp.asarray(rows - 1, window["steps"].dtype), window)
+        gaps = [gap(plan, u, carry, window)] if plan.shooting else []
+        return jnp.concatenate([jnp.ravel(r), end, *gaps])
 
     return run
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isthmus.identify.plain import in_words
 from isthmus.identify.quality import Errors
+from isthmus.phases import counted
 
 if TYPE_CHECKING:
     from isthmus.identify.fit import Estimate, Fit
@@ -30,7 +32,9 @@ def as_text(fit: Fit) -> str:
         )
     lines += ["", *_differences(fit)]
     number, unit = effort(fit)
-    lines += [f"{fit.status}; loss {fit.loss:.6g} after {number} {unit}s, {fit.seconds:.2g} s"]
+    how = in_words(fit.settings.get("search", {})) or "search"
+    effort_text = f"loss {fit.loss:.6g} after {counted(number, unit)}, {fit.seconds:.2g} s"
+    lines += [f"{how}: {fit.status}; {effort_text}"]
     lines += [f"noise: {fit.noise:.3g} times what was assumed"]
     lines += [f"doubtful: {more}"] if (more := much_remains(fit)) else []
     lines += [f"correlated: {a} with {b}, {c:+.3f}" for a, b, c in strong(fit)]

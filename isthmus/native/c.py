@@ -21,10 +21,11 @@ from isthmus.native.c_names import (
     output_names,
     renamed,
 )
-from isthmus.native.call import Native, Slot
+from isthmus.native.call import Native
 from isthmus.native.compile import positions_of
 from isthmus.native.passes import touched_buffers
 from isthmus.native.program import Buffer
+from isthmus.native.slots import Slot
 
 
 @dataclasses.dataclass(frozen=True)

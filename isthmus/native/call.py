@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import math
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import jax
@@ -19,12 +18,14 @@ from isthmus.native.cores import cores
 from isthmus.native.flat import Flat
 from isthmus.native.known import Known
 from isthmus.native.llvm import Code, module_text
-from isthmus.native.movers import CODES, SIZES
+from isthmus.native.movers import CODES
 from isthmus.native.plan import Plan, plan_of
 from isthmus.native.processor import widest
 from isthmus.native.program import Program
+from isthmus.native.slots import Slot, Station, describe, inside, slots, transportable
 from isthmus.native.stats import Stats
-from isthmus.native.trace import kind_of
+from isthmus.native.store import usable
+from isthmus.phases import phase
 
 _LOCK = threading.Lock()
 _POOL: list[ThreadPoolExecutor] = []
@@ -40,59 +41,6 @@ def pool() -> ThreadPoolExecutor:
         return _POOL[0]
 
 
-def aligned(entries: int, width: int) -> np.ndarray:
-    """Memory for `entries` numbers of `width` bits that starts at a multiple of 64 bytes."""
-    raw = np.empty(entries + 16, dtype=inside(np.dtype("f"), width))
-    skip = (-raw.ctypes.data % 64) // raw.itemsize
-    return raw[skip : skip + entries]
-
-
-def inside(dtype: np.dtype, width: int) -> np.dtype:
-    """The type in which numbers of `dtype` lie in a program's memory; truths are integers there."""
-    return np.dtype(f"{'f' if dtype.kind == 'f' else 'i'}{width // 8}")
-
-
-@dataclasses.dataclass(frozen=True)
-class Slot:
-    """One array among the flat inputs or outputs."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    place: int
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    def window(self, flat: np.ndarray) -> np.ndarray:
-        """The part of `flat` that holds this array, in its shape."""
-        part = flat[self.place : self.place + self.size]
-        return part.view(inside(self.dtype, 8 * flat.itemsize)).reshape(self.shape)
-
-
-def slots(prefix: str, shapes: Sequence[tuple[str, tuple[int, ...], Any]]) -> list[Slot]:
-    """Arrays one behind the other."""
-    made, place = [], 0
-    for name, shape, dtype in shapes:
-        made.append(Slot(prefix + name, tuple(shape), np.dtype(dtype), place))
-        place += math.prod(shape)
-    return made
-
-
-class Station:
-    """Flat arrays of one thread for calls on one world: inputs, outputs, scratch."""
-
-    def __init__(self, code: Code, ins: Sequence[Slot], outs: Sequence[Slot]) -> None:
-        layout = code.layout
-        self.inputs, self.outputs, self.work = (
-            aligned(size, layout.width) for size in (layout.inputs, layout.outputs, layout.work)
-        )
-        self.args = (self.inputs.ctypes.data, self.outputs.ctypes.data, self.work.ctypes.data)
-        self.into = [slot.window(self.inputs) for slot in ins]
-        self.out = [slot.window(self.outputs) for slot in outs]
-
-
 class Native:
     """A JAX function as machine code. `f(*args)`: one world; `f.map(*batched)`: many."""
 
@@ -105,8 +53,12 @@ class Native:
         strict: bool = False,
         known: Known | None = None,
         width: int | None = None,
+        label: str | None = None,
+        seconds: float | None = None,
     ) -> None:
+        """`label`: what people call the function; `seconds`: about how long tracing and compiling take."""
         began = time.perf_counter()
+        self.label, self._seconds = label, seconds
         self.flat = flat = Flat(fn, examples, static, width)
         self._strict, self._known = strict, known
         self._lock = threading.RLock()
@@ -135,8 +87,16 @@ class Native:
         with self._lock:
             if self._plan is None:
                 flat = self.flat
-                self._plan = plan_of(flat, flat.examples, flat.baked, self._strict, flat.width)
+                with self._phase():
+                    self._plan = plan_of(flat, flat.examples, flat.baked, self._strict, flat.width)
             return self._plan
+
+    def _phase(self) -> AbstractContextManager[None]:
+        """Tells people that this function is being made, if it has a name for them."""
+        if self.label is None:
+            return nullcontext()
+        kept = "" if usable() is None else ", then kept on disk"
+        return phase(f"compiling {self.label}, once{kept}", self._seconds)
 
     @property
     def program(self) -> Program:
@@ -166,7 +126,9 @@ class Native:
         return None if entry is None else Code.stored(entry, lanes)
 
     def _make(self, variant: str, lanes: int, shared: frozenset[int]) -> Code:
-        code = Code.of(self.program, lanes, shared)
+        program = self.program
+        with self._phase():
+            code = Code.of(program, lanes, shared)
         if self._known and self.plan.out_tree == self._known.result:
             self.facts.codes[variant] = code.entry
             self._known.write(self.facts)
@@ -384,38 +346,3 @@ class Native:
         from isthmus.native.view import report
 
         return report(self.name, self.stats, self.plan.pruned)
-
-
-@dataclasses.dataclass
-class Table:
-    """Addresses, strides and codes of arrays, as the machine code reads them."""
-
-    keep: list[np.ndarray]
-
-    @property
-    def args(self) -> tuple[int, int, int]:
-        first, second, third = (int(x.ctypes.data) for x in self.keep[:3])
-        return first, second, third
-
-
-def describe(
-    arrays: Sequence[np.ndarray], given: Sequence[Slot], shared: Sequence[bool] | None = None
-) -> Table:
-    """The table of `arrays`, each with a leading axis of worlds unless it is `shared`."""
-    moves = [True] * len(arrays) if shared is None else [not still for still in shared]
-    codes = [CODES[x.dtype.name] for x in arrays]
-    rows = [
-        [x.ctypes.data for x in arrays],
-        [slot.size * SIZES[c] * m for slot, c, m in zip(given, codes, moves, strict=True)],
-        codes,
-    ]
-    return Table([*(np.array(row or [0], dtype=np.int64) for row in rows), *arrays])
-
-
-def transportable(x: np.ndarray, slot: Slot) -> np.ndarray:
-    """`x` in rows without gaps, in a type that the machine code reads."""
-    known = {"f": ("float64", "float32"), "i": ("int64", "int32", "uint32"), "b": ("bool",)}
-    kind = kind_of(slot.dtype) or "f"
-    if x.dtype.name not in known[kind]:
-        x = x.astype(slot.dtype, casting="same_kind")
-    return np.ascontiguousarray(x)

@@ -171,11 +171,13 @@ def _positions(
 ) -> np.ndarray:
     """Positions simulated in each window, (windows, rows, nq)."""
     plan, U = evaluation.plan, evaluation.of_window(x[None])[0]
+    if not plan.torque:
+        return evaluation.positions(x[None])[0][np.array(chosen)]
     own = jax.tree.map(lambda leaf: leaf[np.array(chosen)], evaluation.windows)
     with jax.enable_x64(True):
         setting = plan.parameters.setting(np.asarray(x[: plan.parameters.size]))
         dt = log.dt if setting.dt is None else float(setting.dt)
-        start = jax.vmap(lambda u, w: begin(plan, u, w))(U[np.array(chosen)], own)
+        start = jax.vmap(lambda w: begin(plan, U[0], w))(own)
         start = jax.tree.map(np.asarray, start)
     model = plan.parameters.model(x[: plan.parameters.size])
     state = State(start["q"], start["v"], start["memory"], own["time"])

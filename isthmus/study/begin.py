@@ -221,8 +221,9 @@ def scatter(motions: Sequence[Motion]) -> float:
 
 def _search(model: Model) -> str:
     if model.dof > GLOBAL_DOFS:
-        return """[search]
-kind = "levenberg_marquardt"  # or lbfgs, adam, lengthening_horizon, basin_hopping … (docs/identify.md)
+        return """# Levenberg-Marquardt unless said otherwise; for whole runs, over a lengthening horizon.
+# [search]
+# kind = "levenberg_marquardt"  # or lbfgs, adam, lengthening_horizon, basin_hopping … (docs/identify.md)
 # steps = 100"""
     return """# From many places, so that a false minimum is left again; levenberg_marquardt alone is quicker.
 [search]

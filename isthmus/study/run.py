@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.errors import BadFile, IsthmusWarning
-from isthmus.identify.fit import Fit, fit
+from isthmus.identify.fit import Fit, default_search, fit
 from isthmus.identify.problem import Problem
 from isthmus.identify.search import Listener
 from isthmus.study.results import RECORDS, make_folder, write_results
@@ -40,7 +40,8 @@ def search(
 ) -> Fit:
     """The search of a study, from its start or from where an earlier one ended."""
     records = study.folder / RECORDS
-    own = kept_in(study.search, records, resume and records.exists())
+    own = default_search(problem) if study.search is None else study.search
+    own = kept_in(own, records, resume and records.exists())
     start = None
     if resume and not (keeps_records(own) and records.exists()):
         start = earlier(problem, study.folder)

@@ -16,7 +16,6 @@ from isthmus.data.options import Options
 from isthmus.describe.files import read_bytes
 from isthmus.errors import BadStudy
 from isthmus.identify.free import Free
-from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search import AbstractSearch
 from isthmus.losses.windows import Loss, Windows
 from isthmus.study import tables as t
@@ -86,7 +85,8 @@ class Study:
     """`signals`, `noise`, `huber` … of `Problem`."""
     time: dict[str, Any] = dataclasses.field(default_factory=dict)
     """`dt`, `substeps` … of `Problem`."""
-    search: AbstractSearch = dataclasses.field(default_factory=LevenbergMarquardt)
+    search: AbstractSearch | None = None
+    """None: that of `fit`, which depends on the loss."""
     output: str = "fit"
     """Folder of the results."""
     formats: tuple[str, ...] = USUAL
@@ -143,14 +143,14 @@ def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
     for name, known in (("read", READ), ("time", TIME), ("output", OUTPUT)):
         faults += t.faults_of(data.get(name, {}), known, f"[{name}]")
     plain = ("base", "repair", "ground", "seed")
-    output, search = data.get("output", {}), data.get("search", "levenberg_marquardt")
+    output, search = data.get("output", {}), data.get("search")
     return {
         **{key: data[key] for key in plain if key in data},
         "robot": data.get("robot", ""), "logs": _texts(data.get("logs", ())),
         "free": _free(data.get("free", []), faults), "heldout": _heldout(data.get("heldout"), faults),
         "reading": _reading(data.get("read", {})), "wires": _wires(data, faults),
         "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": data.get("time", {}),
-        "search": search_in(search, "[search]", faults),
+        "search": None if search is None else search_in(search, "[search]", faults),
         "output": output.get("folder", "fit"), "formats": _formats(output.get("formats", list(USUAL)), faults),
     }  # fmt: skip
 

@@ -10,15 +10,12 @@ import dataclasses
 import enum
 from collections.abc import Callable, Mapping
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from isthmus.types import AnyArray, Scalar
+from isthmus.verify.evaluators import Evaluator, evaluator
 
-BATCH = 64
-"""Evaluations side by side: bounds the memory."""
 SHARE = 1e-4
 """Width of differences, by the typical size of a group's numbers."""
 NARROWER = (1 / 30, 1 / 1000)
@@ -120,7 +117,8 @@ def compare(
     owner = np.repeat(np.arange(len(groups)), [group.size for group in groups.values()])
     movable = np.flatnonzero(np.isfinite(x))
     width = _widths(groups, widths or {})[movable]
-    probe, has_forward = _measure(lambda vector: f(unravel(vector)), x, movable, width, tolerance)
+    run = evaluator(lambda vector: f(unravel(vector)), np.asarray(x))
+    probe = _measure(run, np.asarray(x), movable, width, tolerance)
     rows = []
     for k, (name, group) in enumerate(groups.items()):
         mine = np.flatnonzero(owner[movable] == k)
@@ -128,28 +126,26 @@ def compare(
             first = int(np.argmax(owner == k))
             places = [np.unravel_index(n - first, group.shape) for n in movable[mine]]
             row = _row(name, probe.take(mine), typical(group), tolerance, places)
-            rows.append(row if has_forward else dataclasses.replace(row, forward=None))
+            rows.append(row if run.has_forward else dataclasses.replace(row, forward=None))
     return rows
 
 
 def _measure(
-    f: Callable, x: jax.Array, movable: np.ndarray, width: np.ndarray, tolerance: float
-) -> tuple[_Probe, bool]:
-    """Derivatives and shifted values, and whether there is a forward mode (else reverse mode stands in for it).
+    run: Evaluator, x: np.ndarray, movable: np.ndarray, width: np.ndarray, tolerance: float
+) -> _Probe:
+    """Derivatives and shifted values; without a forward mode, reverse mode stands in for it.
 
     Where derivatives and differences disagree, the differences are taken again: narrower, and at last at a share
     of each number's own size, which may be far from that of its group.
     """
-    shifted = _in_batches(lambda i, step: f(x.at[i].add(step)))
-    rest, reverse = jax.jit(jax.value_and_grad(f))(x)
-    reverse = np.asarray(reverse)[movable]
-    slopes = _forward_mode(f, x, movable)
-    forward = reverse if slopes is None else slopes
-    own = SHARE * np.abs(np.asarray(x)[movable])
+    rest, reverse = run.reverse(x)
+    reverse = reverse[movable]
+    forward = run.forward(x, movable) if run.has_forward else reverse
+    own = SHARE * np.abs(x[movable])
 
     def probe(rows: np.ndarray, width: np.ndarray) -> _Probe:
-        values = [shifted(movable[rows], share * width) for share in (1.0, -1.0, 0.5, -0.5)]
-        return _Probe(forward[rows], reverse[rows], *values, width, float(rest))
+        values = [run.shifted(x, movable[rows], s * width) for s in (1.0, -1.0, 0.5, -0.5)]
+        return _Probe(forward[rows], reverse[rows], *values, width, rest)
 
     found = probe(np.arange(len(movable)), width)
     for again in (*(share * width for share in NARROWER), np.where(own > 0.0, own, width)):
@@ -158,37 +154,7 @@ def _measure(
         if doubtful.size:
             better = found.take(doubtful).better(probe(doubtful, again[doubtful]))
             found = found.put(doubtful, better)
-    return found, slopes is not None
-
-
-def _forward_mode(f: Callable, x: AnyArray, movable: np.ndarray) -> np.ndarray | None:
-    """The derivative by each number; None where a part of `f` defines reverse mode only."""
-    slope = _in_batches(lambda i: jax.jvp(f, (x,), (jnp.zeros_like(x).at[i].set(1.0),))[1])
-    try:
-        return slope(movable)
-    except TypeError as refused:
-        if "custom_vjp" not in str(refused):
-            raise
-        return None
-
-
-def _in_batches(f: Callable) -> Callable:
-    """`f` for many arguments: compiled once, for `BATCH` of them side by side."""
-    batched = jax.jit(jax.vmap(f))
-
-    def call(*arguments: np.ndarray) -> np.ndarray:
-        size = len(arguments[0])
-        parts = [
-            batched(*(_filled(a[k : k + BATCH]) for a in arguments)) for k in range(0, size, BATCH)
-        ]
-        return np.concatenate([np.asarray(part) for part in parts])[:size]
-
-    return call
-
-
-def _filled(part: np.ndarray) -> np.ndarray:
-    """The part, its last entry repeated up to a whole batch."""
-    return np.concatenate([part, np.repeat(part[-1:], BATCH - len(part))])
+    return found
 
 
 def typical(values: np.ndarray) -> float:

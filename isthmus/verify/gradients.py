@@ -156,13 +156,19 @@ def _step_change(
     model: Model, state: State, control: Control, dt: Number, steps: int, options: dict[str, Any]
 ) -> float:
     """Largest change of any position when every step is made in two, relative to how far that coordinate goes."""
-    substeps = options.get("substeps", 1)
-    has_arrays = bool(jax.tree.leaves(control))
-    given = control if has_arrays else None
-    plain = rollout(model, state, given, dt, steps, **options)
-    finer = rollout(model, state, given, dt, steps, **{**options, "substeps": 2 * substeps})
-    travel = np.max(np.ptp(np.asarray(finer.q), axis=0), initial=1e-12)
-    return float(np.max(np.abs(np.asarray(plain.q) - np.asarray(finer.q)), initial=0.0) / travel)
+    given = control if jax.tree.leaves(control) else None
+    if model.delay_steps:  # commands that arrive late count in steps
+        double = {**options, "substeps": 2 * options.get("substeps", 1)}
+        plain = np.asarray(rollout(model, state, given, dt, steps, **options).q)
+        finer = np.asarray(rollout(model, state, given, dt, steps, **double).q)
+    else:  # two motions of one length, so that one program makes both
+        rows = np.arange(2 * steps)
+        taken = lambda index: jax.tree.map(lambda x: np.asarray(x)[index], given)
+        run = lambda index, h: rollout(model, state, taken(index), h, 2 * steps, **options).q
+        plain = np.asarray(run(np.minimum(rows, steps - 1), dt))[: steps + 1]
+        finer = np.asarray(run(rows // 2, 0.5 * dt))[::2]
+    travel = np.max(np.ptp(finer, axis=0), initial=1e-12)
+    return float(np.max(np.abs(plain - finer), initial=0.0) / travel)
 
 
 def _line(row: Row, wide: int) -> str:

@@ -34,7 +34,7 @@ def place(tmp_path, monkeypatch):
 def test_a_study_is_checked_fitted_and_written(place, capsys):
     assert main(["fit", "study.toml"]) == 0
     said = capsys.readouterr()
-    assert said.err == ""
+    assert all("so far)" in line for line in said.err.splitlines())  # phases, on a slow machine
     for words in ["windows", "link/rod_1/mass", "held out joint/position", "converged"]:
         assert words in said.out
     assert "wrote fit: fit.json, fit.npz, study.toml, table.txt, pendulum_2.urdf" in said.out

@@ -100,8 +100,8 @@ def test_what_may_hide_something_has_no_name(thing):
 
 
 def test_facts_come_back_as_they_were(fresh):
-    facts = Facts([((2, 3), "float64"), ((), "bool")], 30, 20, 10, {1: "one"})
+    facts = Facts([((2, 3), "float64"), ((), "bool")], 30, 20, 10, {"1": "one"})
     known = Known("name", None)
     known.write(facts)
-    known.write(dataclasses.replace(facts, codes={8: "eight"}))
-    assert known.read() == dataclasses.replace(facts, codes={1: "one", 8: "eight"})
+    known.write(dataclasses.replace(facts, codes={"8": "eight"}))
+    assert known.read() == dataclasses.replace(facts, codes={"1": "one", "8": "eight"})

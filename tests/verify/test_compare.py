@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from isthmus.verify.compare import BATCH, Row, Verdict, compare, typical
+from isthmus.verify.compare import Row, Verdict, compare, typical
+from isthmus.verify.evaluators import BATCH
 
 
 def only_row(f, x, **options) -> Row:
