@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +17,9 @@ import numpy as np
 from isthmus.dynamics.crba import mass_matrix
 from isthmus.identify.logs import Log
 from isthmus.model.model import Model
-from isthmus.model.state import Control, State
-from isthmus.simulate.many import rollout_many
+from isthmus.model.state import Control, State, fresh_memory
+from isthmus.simulate.engine import compiled
+from isthmus.simulate.integrate import Scheme, advance
 
 if TYPE_CHECKING:
     from isthmus.identify.problem import Problem
@@ -78,20 +79,25 @@ def _one(problem: Problem, model: Model, log: Log) -> tuple[np.ndarray, dict[str
     """Missing torques (rows, dof) of one log, and the signals they may follow."""
     known = np.all(np.isfinite(log.q), axis=1) & np.all(np.isfinite(log.v), axis=1)
     rows = np.flatnonzero(known[:-1] & known[1:])
-    q, v = log.q[rows], log.v[rows]
-    control = jax.tree.map(lambda x: np.asarray(x)[rows, None], log.control)
-    control = (
-        control if jax.tree.leaves(control) else Control(torque=np.zeros((len(rows), 1, model.dof)))
-    )
-    scheme = problem.scheme
-    after = rollout_many(
-        model, State(q, v, time=np.zeros(len(rows))), control, log.dt,
-        integrator=scheme.integrator, explicit=scheme.explicit, substeps=scheme.substeps,
-    )  # fmt: skip
-    lacking = (log.v[rows + 1] - np.asarray(after.v)[:, 1]) / log.dt
-    with jax.enable_x64(True):
-        H = jax.jit(jax.vmap(lambda q: mass_matrix(model, q)))(jnp.asarray(q))
-    return np.einsum("kij,kj->ki", np.asarray(H), lacking), _signals(model, log, rows)
+    control = jax.tree.map(lambda x: np.asarray(x)[rows], log.control)
+    row = (log.q[rows], log.v[rows], control, log.v[rows + 1])
+    dt = np.float64(log.dt)
+    torques = _lacking(problem.scheme, (model, dt, *jax.tree.map(lambda x: x[0], row)))
+    same, each = jax.tree.leaves((model, dt)), jax.tree.leaves(row)
+    shared = [True] * len(same) + [False] * len(each)
+    (found,) = torques.flat_map([*same, *each], shared=shared)
+    return found, _signals(model, log, rows)
+
+
+def _lacking(scheme: Scheme, example: tuple) -> Any:
+    """`(model, dt, q, v, control, v one row later) -> torque that a step lacks`, as native code."""
+
+    def run(model: Model, dt: Any, q: Any, v: Any, control: Control, after: Any) -> Any:
+        state = State(q, v, fresh_memory(model), jnp.zeros((), q.dtype))
+        made, _ = advance(model, state, control, dt, scheme)
+        return mass_matrix(model, q) @ ((after - made.v) / dt)
+
+    return compiled(run, example, ("lacking torque", scheme), "native", np.zeros(0))
 
 
 def _signals(model: Model, log: Log, rows: np.ndarray) -> dict[str, np.ndarray]:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -15,7 +14,6 @@ from isthmus import native
 from isthmus.dynamics.kinematics import forward_kinematics
 from isthmus.model.model import Model
 from isthmus.report.gather import Run
-from isthmus.spatial import rotations
 
 RATE = 30.0
 """Pictures each second."""
@@ -166,8 +164,7 @@ def key_points(model: Model, poses: np.ndarray) -> np.ndarray:
     ends = [(s["link"], np.array(end)) for s in shapes(model) for end in s["ends"]]
     ends += [(i, np.array(end)) for i, end in (*bones(model), *trails(model))]
     ends += [(i, np.zeros(3)) for i in range(len(model.link_names))]
-    with jax.enable_x64(True):
-        turn = np.asarray(jax.vmap(jax.vmap(rotations.matrix))(jnp.asarray(poses[..., 3:])))
+    turn = _matrix(poses[..., 3:])
     links, places = np.array([i for i, _ in ends]), np.stack([p for _, p in ends])
     return poses[:, links, :3] + np.einsum("tpij,pj->tpi", turn[:, links], places)
 
@@ -193,8 +190,15 @@ def view_of(places: np.ndarray) -> tuple[float, float]:
 
 
 def _matrix(quaternion: Any) -> np.ndarray:
-    with jax.enable_x64(True):
-        return np.asarray(rotations.matrix(jnp.asarray(quaternion, jnp.float64)))
+    """Rotation matrices (…, 3, 3) of quaternions (…, 4), `w` first; NaN where they are not known."""
+    from scipy.spatial.transform import Rotation  # slow to import
+
+    flat = np.asarray(quaternion, dtype=np.float64).reshape(-1, 4)
+    known = np.isfinite(flat).all(axis=1)
+    found = np.full((len(flat), 3, 3), np.nan)
+    if known.any():
+        found[known] = Rotation.from_quat(flat[known], scalar_first=True).as_matrix()
+    return found.reshape(*np.shape(quaternion)[:-1], 3, 3)
 
 
 def _rounded(x: Any) -> list:
