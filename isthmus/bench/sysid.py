@@ -1,13 +1,17 @@
-"""Identification beside `mujoco.sysid`: the same logs, starts and bounds; CPU seconds of all threads for one start.
+"""Identification beside `mujoco.sysid`: the same logs, starts and bounds; CPU seconds of all threads, in all.
 
-Ours runs from one start after the other, and from all of them in one batch; compiling is counted apart.
+Ours includes tracing and compiling, cold (nothing on disk) and warm (code of an earlier process on disk), as users
+feel it. The peer is measured on some starts, one after the other as it works, and counted for as many as ours.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import os
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -18,7 +22,9 @@ from isthmus.bench.machine import hint, is_here
 from isthmus.bench.peers import double_pendulum_text
 from isthmus.bench.rows import Row
 from isthmus.bench.sysid_peer import Log, sysid
+from isthmus.identify.fit import default_search
 from isthmus.identify.search import AbstractSearch
+from isthmus.phases import counted
 
 PEER = "mujoco.sysid"
 NOISE = 1e-3
@@ -27,6 +33,12 @@ CLOSE = 0.01
 """A number of the pendulum, all of which are one, is right within this."""
 ROUNDS = 6
 """Of basin hopping; every start is an island that keeps its own best point."""
+COUNTS = (1, 10, 100)
+"""Starts of the default search."""
+FEW = 20
+"""Starts of the other searches."""
+MEASURED = 10
+"""Starts that the peer is measured on."""
 
 Starts = Float[np.ndarray, "starts n"]
 
@@ -51,7 +63,7 @@ def pendulum(quick: bool) -> list[Row]:
     """Mass and lengths of the reference double pendulum; the first mass is known, as only ratios are determined."""
     rows = []
     for steps in (100,) if quick else (100, 200, 500):
-        rows += rows_of(pendulum_case(steps, 3 if quick else 20))
+        rows += rows_of(pendulum_case(steps, 3 if quick else 100))
     return rows
 
 
@@ -94,47 +106,76 @@ def write_rods(spec: Any, x: np.ndarray) -> None:
 
 
 def rows_of(case: Case) -> list[Row]:
-    """Each way to search beside the peer, with how many starts ended right."""
-    evaluation = case.problem.evaluation
-    compiling = _seconds(lambda: evaluation.normal(evaluation.start[None]))
-    evaluation.normal(np.tile(evaluation.start, (len(case.starts), 1)))  # code for lanes loads too
-    theirs, found = None, "–"
-    if is_here(PEER):
-        search = sysid(case.text, case.logs, case.write, case.low, case.high)
-        ends: list[np.ndarray] = []
-        theirs = _seconds(lambda: ends.extend(search(x) for x in case.starts)) / len(case.starts)
-        found = f"{case.right(np.stack(ends))}"
+    """Our default search from 1, 10 and 100 starts, compiling included, then other searches; each beside the peer."""
+    theirs, peer = _peer(case)
     rows = []
-    for name, local, batch in ways(len(case.starts)):
-        ours, right = _ours(case, local, batch)
-        work = f"{case.work}, {name}: {right} of {len(case.starts)} right (peer {found})"
-        rows.append(Row(work, ours, PEER, theirs, 10.0, compile=compiling, missing=hint(PEER)))
+    with tempfile.TemporaryDirectory() as folder:
+        with _cache(folder):
+            _total(case, case.starts[:1])  # fills the folder
+        for count in sorted({min(n, len(case.starts)) for n in COUNTS}):
+            for start, place in (("cold", "off"), ("warm", folder)):
+                with _cache(place):
+                    ours, right = _total(case, case.starts[:count])
+                what = f"{counted(count, 'start')}, {start}, compiling included"
+                work = f"{case.work}, {what}: {right} of {count} right ({peer})"
+                total = None if theirs is None else count * theirs
+                rows.append(Row(work, ours, PEER, total, 1.0, missing=hint(PEER)))
+    few = case.starts[:FEW]
+    for name, local in other_searches(len(few)):
+        ours, right = _search(case.problem, local, case, few)
+        work = f"{case.work}, {counted(len(few), 'start')}, {name}: {right} of {len(few)} right ({peer})"
+        total = None if theirs is None else len(few) * theirs
+        rows.append(Row(work, ours, PEER, total, 1.0, missing=hint(PEER)))
     return rows
 
 
-def ways(starts: int) -> list[tuple[str, AbstractSearch, bool]]:
-    """How we search, and whether all starts are one batch."""
-    local = ist.LevenbergMarquardt()
-    return [
-        ("one start at a time", local, False),
-        ("all starts at once", local, True),
-        ("all at once, lengthening horizon", ist.LengtheningHorizon(local), True),
-        (
-            "all at once, basin hopping",
-            ist.BasinHopping(local, starts, rounds=ROUNDS, batch=starts),
-            True,
-        ),
-    ]
-
-
-def _ours(case: Case, search: AbstractSearch, batch: bool) -> tuple[float, int]:
-    """CPU seconds of one start, and how many starts ended right."""
-    evaluation, scale = case.problem.evaluation, case.problem.parameters.scale
-    Z = case.starts / scale
-    parts = [Z] if batch else [z[None] for z in Z]
+def _peer(case: Case) -> tuple[float | None, str]:
+    """CPU seconds of the peer for one start, and how many of those it was measured on ended right."""
+    if not is_here(PEER):
+        return None, "no peer"
+    few = case.starts[:MEASURED]
     ends: list[np.ndarray] = []
-    took = _seconds(lambda: ends.extend(search.search(evaluation, part).x for part in parts))
-    return took / len(Z), case.right(np.concatenate(ends) * scale)
+
+    def run() -> None:
+        search = sysid(case.text, case.logs, case.write, case.low, case.high)
+        ends.extend(search(x) for x in few)
+
+    each = _seconds(run) / len(few)
+    return each, f"peer {case.right(np.stack(ends))} of {len(few)}"
+
+
+def _total(case: Case, starts: Starts) -> tuple[float, int]:
+    """CPU seconds of a problem that is new to this process, from tracing to the result, and the right ends."""
+    problem = dataclasses.replace(case.problem)
+    return _search(problem, default_search(problem), case, starts)
+
+
+def _search(
+    problem: ist.Problem, search: AbstractSearch, case: Case, starts: Starts
+) -> tuple[float, int]:
+    """CPU seconds from all starts at once, and how many of them ended right."""
+    scale = problem.parameters.scale
+    ends: list[np.ndarray] = []
+    took = _seconds(lambda: ends.append(search.search(problem.evaluation, starts / scale).x))
+    return took, case.right(ends[0] * scale)
+
+
+def other_searches(starts: int) -> list[tuple[str, AbstractSearch]]:
+    """Searches beside the default one, on code that is there already."""
+    local = ist.LevenbergMarquardt()
+    hopping = ist.BasinHopping(local, starts, rounds=ROUNDS, batch=starts)
+    return [("plain Levenberg-Marquardt", local), ("basin hopping", hopping)]
+
+
+@contextlib.contextmanager
+def _cache(place: str) -> Generator[None]:
+    """Compiled code is kept in a folder, or nowhere (`off`)."""
+    before = os.environ.get("ISTHMUS_CACHE", "")
+    os.environ["ISTHMUS_CACHE"] = place
+    try:
+        yield
+    finally:
+        os.environ["ISTHMUS_CACHE"] = before
 
 
 def _seconds(run: Callable[[], object]) -> float:

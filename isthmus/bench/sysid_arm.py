@@ -34,7 +34,7 @@ EXPLAINED = 1.1
 
 def arm(quick: bool) -> list[Row]:
     """Damping, armature and stiffness of seven joints, six masses and a centre of mass."""
-    return rows_of(arm_case(2 if quick else 10))
+    return rows_of(arm_case(2 if quick else 100))
 
 
 def truth() -> Model:

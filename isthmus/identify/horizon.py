@@ -52,7 +52,7 @@ class LengtheningHorizon(AbstractSearch):
 
 def best_of(evaluation: Evaluation, candidates: list[np.ndarray]) -> Float[np.ndarray, "islands n"]:
     """Of each island, the candidate with the lowest cost: a short beginning may have led astray."""
-    cost = np.stack([evaluation.normal(X).cost for X in candidates])
+    cost = np.stack([evaluation.cost(X) for X in candidates])
     chosen = np.argmin(np.where(np.isfinite(cost), cost, np.inf), axis=0)
     return np.stack(candidates)[chosen, np.arange(len(chosen))]
 
