@@ -13,6 +13,7 @@ from jax.extend import core as jex_core
 
 from isthmus.errors import NotTranslatable
 from isthmus.native.arrays import HEAVY, Array, Long, Memory, TooLarge
+from isthmus.native.captured import widened
 from isthmus.native.program import Program
 
 Rule = Callable[..., list]
@@ -83,9 +84,18 @@ def example_array(x: Any, width: int = 64) -> np.ndarray:
 def trace_jaxpr(fn: Callable, examples: Sequence[Any], width: int = 64) -> tuple[Any, Any]:
     """The jaxpr of `fn` in numbers of `width` bits, whatever the user's setting, and the tree of its outputs."""
     with jax.enable_x64(width == 64):
-        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), tuple(examples))
-        closed, out = jax.make_jaxpr(fn, return_shape=True)(*shapes)
-    return closed, out
+        shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in examples]
+        # a fresh function for each trace: JAX finds nothing of it in its caches, and leaves nothing there
+        try:
+            return jax.make_jaxpr(lambda *x: fn(*x), return_shape=True)(*shapes)
+        except TypeError as mismatch:
+            other = fn.widened() if hasattr(fn, "widened") else widened(fn, width)
+            if other is fn:
+                raise
+            try:
+                return jax.make_jaxpr(lambda *x: other(*x), return_shape=True)(*shapes)
+            except TypeError:
+                raise mismatch from None
 
 
 class Trace:
