@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, no_type_check
 
@@ -85,6 +86,9 @@ class Memory:
     def flat(self, shape: Sequence[int], index: Index) -> int:
         """The row-major position of `index`."""
         p, total, stride = self.p, self.p.integer(0), 1
+        fixed = [p.known[i] for i in index]
+        if None not in fixed:
+            return p.integer(sum(map(operator.mul, fixed, row_major(shape))))
         for n, i in zip(reversed(shape), reversed(index), strict=True):
             if n != 1:
                 total = p.op("iadd", total, p.op("imul", i, p.integer(stride)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import jax
 import numpy as np
 
 from isthmus.errors import BadShape
+from isthmus.native.captured import widened
 from isthmus.native.trace import example_array, width_of
 
 
@@ -48,6 +50,12 @@ class Flat:
         """`fn` on the traced leaves."""
         leaves = dict(self.held) | dict(zip(self.traced, arrays, strict=True))
         return self.fn(*jax.tree.unflatten(self.tree, [leaves[k] for k in range(len(leaves))]))
+
+    def widened(self) -> Flat:
+        """The same, of a function that closes over floats of this width."""
+        made = copy.copy(self)
+        made.fn = widened(self.fn, self.width)
+        return self if made.fn is self.fn else made
 
     def given(self) -> tuple:
         """The examples, as arrays in their structures."""

@@ -26,62 +26,70 @@ def _negative(x: float) -> bool:
 
 
 @no_type_check
-def _nothing(p: Program, x: int) -> bool:
-    """A constant zero, of any sign unless the program is strict: then −0, which adds nothing to any number."""
-    if p.ops[x] != "const" or p.args[x][0] != 0.0:
-        return False
-    return not p.strict or _negative(p.args[x][0])
+def _nothing(p: Program, x: float) -> bool:
+    """Adding the zero `x` changes nothing: any zero, but −0 alone where the program is strict."""
+    return not p.strict or _negative(x)
 
 
 @no_type_check
 def _add(p: Program, x: int, y: int) -> int | None:
-    ops, args = p.ops, p.args
-    if _nothing(p, x):
+    known, ops = p.known, p.ops
+    if known[x] == 0.0 and _nothing(p, known[x]):
         return y
-    if _nothing(p, y):
+    if known[y] == 0.0 and _nothing(p, known[y]):
         return x
     if ops[y] == "neg":
-        return p.op("sub", x, args[y][0])
+        return p.op("sub", x, p.args[y][0])
     if ops[x] == "neg":
-        return p.op("sub", y, args[x][0])
+        return p.op("sub", y, p.args[x][0])
     if x > y:  # one order, so that x+y and y+x are one value
-        return p.op("add", y, x)
+        if known[x] is not None and known[y] is not None:
+            return p.op("add", y, x)
+        return p.place("add", (y, x), "f")
     return None
 
 
 @no_type_check
 def _sub(p: Program, x: int, y: int) -> int | None:
-    ops, args = p.ops, p.args
-    if ops[y] == "const" and args[y][0] == 0.0 and (not p.strict or not _negative(args[y][0])):
+    known = p.known
+    if known[y] == 0.0 and (not p.strict or not _negative(known[y])):
         return x
-    if _nothing(p, x):
+    if known[x] == 0.0 and _nothing(p, known[x]):
         return p.op("neg", y)
     if x == y and not p.strict:
         return p.zero
-    if ops[y] == "neg":
-        return p.op("add", x, args[y][0])
+    if p.ops[y] == "neg":
+        return p.op("add", x, p.args[y][0])
     return None
 
 
 @no_type_check
 def _mul(p: Program, x: int, y: int) -> int | None:
+    known = p.known
+    a, c = x, known[y]
+    if c is None:
+        a, c = y, known[x]
+    elif known[x] is not None:
+        c = None  # both are known: folded later
+    if c is not None:
+        if c == 0.0 and not p.strict:
+            return p.zero
+        if c == 1.0:
+            return a
+        if c == -1.0:
+            return p.op("neg", a)
     ops, args = p.ops, p.args
-    for a, b in ((x, y), (y, x)):
-        if ops[b] == "const" and ops[a] != "const":
-            c = args[b][0]
-            if c == 0.0 and not p.strict:
-                return p.zero
-            if c == 1.0:
-                return a
-            if c == -1.0:
-                return p.op("neg", a)
-    if ops[x] == "neg" and ops[y] == "neg":
-        return p.op("mul", args[x][0], args[y][0])
     if ops[x] == "neg":  # signs travel outwards, where they meet and vanish
+        if ops[y] == "neg":
+            return p.op("mul", args[x][0], args[y][0])
         return p.op("neg", p.op("mul", args[x][0], y))
     if ops[y] == "neg":
         return p.op("neg", p.op("mul", x, args[y][0]))
-    return p.op("mul", y, x) if x > y else None
+    if x <= y:
+        return None
+    if known[x] is not None and known[y] is not None:
+        return p.op("mul", y, x)
+    return p.place("mul", (y, x), "f")
 
 
 @no_type_check

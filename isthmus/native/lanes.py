@@ -11,7 +11,7 @@ from typing import no_type_check
 
 from isthmus.native.functions import FUNCTIONS
 from isthmus.native.functions.formats import FORMATS
-from isthmus.native.passes import Rebuild
+from isthmus.native.passes import Rebuild, contracting
 from isthmus.native.program import Plain, Program
 
 Value = int
@@ -152,16 +152,17 @@ class Lanes:
         return self.op("unbits", self.op("ixor", self.op("bits", x), signs))
 
 
-def lower(program: Program) -> Program:
-    """The program with every function that we have written out."""
+def lower(program: Program, fused: bool = False) -> Program:
+    """The program with every function that we have written out, and, `fused`, products joined with their sums."""
     lanes: list[Lanes] = []
+    contract = contracting(program) if fused else None
 
     def rewrite(build: Rebuild, item: Value) -> Value | None:
         function = FUNCTIONS.get(program.ops[item])
         if function is None:
-            return None
+            return None if contract is None else contract(build, item)
         if not lanes:
             lanes.append(Lanes(build.new))
-        return function(lanes[0], *build.values(list(program.args[item])))
+        return function(lanes[0], *build.values(program.args[item]))
 
-    return Rebuild(program, rewrite).run()
+    return Rebuild(program, rewrite, fused=fused, settled=True).run()

@@ -7,7 +7,7 @@ values applies again with what has been learned.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import no_type_check
 
 from isthmus.native.program import (
@@ -18,74 +18,114 @@ from isthmus.native.program import (
     Product,
     Program,
     View,
+    children,
     operands,
     walk,
 )
 
 Rewrite = Callable[["Rebuild", int], int | None]
+CONTROL = frozenset(["for", "while", "if"])
+SPECIAL = CONTROL | {"const", "load", "store", "product", "result", "param", "counter"}
+"""Operations whose arguments are not simply their operands."""
 
 
 @no_type_check
 def live(program: Program) -> set[int]:
-    """Every value and statement that some output depends on."""
-    ops, args = program.ops, program.args
-    owner: dict[Block, int] = {}
-    stores: dict[Buffer, list[tuple[Block, int]]] = {}
-    home: dict[int, Block] = {}
-    makers: dict[int, tuple[Loop, int]] = {}
-    for block, item in walk(program):
-        home[item] = block
-        if ops[item] in ("for", "while", "if"):
-            record = args[item][0]
-            blocks = (
-                (record.then, record.orelse)
-                if isinstance(record, Branch)
-                else (record.body, record.head)
-            )
-            owner.update((b, item) for b in blocks if b is not None)
-            if isinstance(record, Loop):
-                makers.update((v, (record, k)) for k, v in enumerate(record.params))
-        elif ops[item] == "store":
-            stores.setdefault(args[item][0], []).append((block, item))
-        elif ops[item] == "product":
-            stores.setdefault(args[item][0].out.buffer, []).append((block, item))
-    found: set[int] = set()
-    stack: list[int] = []
+    """Every value and statement that some output depends on; found once for a finished program."""
+    known = program.alive
+    if known is None or known[0] != len(program.ops):
+        known = program.alive = (len(program.ops), Liveness(program).run())
+    return known[1]
 
-    def need_block(block: Block | None) -> None:
-        while block is not None and block in owner:
-            stack.append(owner[block])
-            block = block.parent
 
-    for buffer, where in stores.items():
-        if buffer.space == "out":
-            for block, item in where:
-                stack.append(item)
-                need_block(block)
-    while stack:
-        value = stack.pop()
-        if value in found:
-            continue
-        found.add(value)
-        op = ops[value]
-        for buffer in buffers_read(program, value):
-            for block, item in stores.get(buffer, ()):
-                stack.append(item)
-                need_block(block)
+@no_type_check
+class Liveness:
+    """Who owns which block, who writes which buffer, and what is needed."""
+
+    def __init__(self, program: Program) -> None:
+        self.p = program
+        self.owner: dict[Block, int] = {}
+        """Block -> the loop or branch it belongs to."""
+        self.stores: dict[Buffer, list[tuple[Block, int]]] = {}
+        self.home: dict[int, Block] = {}
+        """Where the items inside loops and branches stand."""
+        self.makers: dict[int, tuple[Loop, int]] = {}
+        self.found: set[int] = set()
+        self.reached: set[Block] = {program.root}
+        self.stack: list[int] = []
+        self.look(program.root)
+
+    def look(self, block: Block) -> None:
+        """Notes what stands in `block` and in the blocks inside it."""
+        ops, args = self.p.ops, self.p.args
+        inside = block is not self.p.root
+        for item in block.items:
+            op = ops[item]
+            if inside:
+                self.home[item] = block
+            if op == "store":
+                self.stores.setdefault(args[item][0], []).append((block, item))
+            elif op == "product":
+                self.stores.setdefault(args[item][0].out.buffer, []).append((block, item))
+            elif op in CONTROL:
+                record = args[item][0]
+                if isinstance(record, Loop):
+                    self.makers.update((v, (record, k)) for k, v in enumerate(record.params))
+                for child in children(self.p, item):
+                    self.owner[child] = item
+                    self.look(child)
+
+    def run(self) -> set[int]:
+        """From the stores into outputs back to everything they need."""
+        for buffer, where in self.stores.items():
+            if buffer.space == "out":
+                self.written(where)
+        ops, args, found, stack = self.p.ops, self.p.args, self.found, self.stack
+        home, reached = self.home, self.reached
+        while stack:
+            value = stack.pop()
+            if value in found:
+                continue
+            found.add(value)
+            block = home.get(value)
+            if block is not None and block not in reached:
+                self.reach(block)
+            op = ops[value]
+            if op in SPECIAL:
+                self.need(op, value)
+            else:
+                stack.extend(args[value])
+        return found
+
+    def need(self, op: str, value: int) -> None:
+        """What a value needs that is more than its operands."""
+        args, stack = self.p.args[value], self.stack
+        for buffer in buffers_read(self.p, value):
+            self.written(self.stores.get(buffer, ()))
         if op == "result":
-            statement, k = args[value]
-            stack.append(statement)
-            stack.extend(needed(args[statement][0], k))
+            stack.append(args[0])
+            stack.extend(needed(self.p.args[args[0]][0], args[1]))
         elif op == "param":
-            loop, k = makers[value]
+            loop, k = self.makers[value]
             stack.extend((loop.inits[k], loop.yields[k]))
         elif op == "while":
-            stack.append(args[value][0].going)
+            stack.append(args[0].going)
         elif op == "if":
-            stack.append(args[value][0].condition)
-        stack.extend(operands(program, value))
-        need_block(home.get(value))
-    return found
+            stack.append(args[0].condition)
+        stack.extend(operands(self.p, value))
+
+    def written(self, where: Sequence[tuple[Block, int]]) -> None:
+        """These stores are needed, and all that leads to them."""
+        for block, item in where:
+            self.stack.append(item)
+            self.reach(block)
+
+    def reach(self, block: Block) -> None:
+        """The loops and branches around `block` are needed."""
+        while block not in self.reached:
+            self.reached.add(block)
+            self.stack.append(self.owner[block])
+            block = block.parent
 
 
 def buffers_read(program: Program, value: int) -> tuple[Buffer, ...]:
@@ -119,17 +159,41 @@ def touched_buffers(program: Program) -> set[Buffer]:
 
 
 @no_type_check
+class Names(dict):
+    """Old values -> new ones; constants are made when first wanted."""
+
+    def __init__(self, old: Program, new: Program) -> None:
+        super().__init__()
+        self.old, self.new = old, new
+
+    def __missing__(self, value: int) -> int:
+        if self.old.ops[value] != "const":
+            raise KeyError(value)
+        found = self[value] = self.new.const(self.old.known[value], self.old.kinds[value])
+        return found
+
+
+@no_type_check
 class Rebuild:
     """Writes the live part of a program anew; `rewrite` may replace a value by something else."""
 
-    def __init__(self, old: Program, rewrite: Rewrite | None = None, fused: bool = False) -> None:
+    def __init__(
+        self,
+        old: Program,
+        rewrite: Rewrite | None = None,
+        *,
+        fused: bool = False,
+        settled: bool = False,
+    ) -> None:
         self.old, self.new = old, Program(old.strict, old.width)
         self.new.places = old.places
         self.fused = fused
         """Terms of products become fused multiply-adds."""
+        self.settled = settled
+        """Every carried value of a loop is known to move: an earlier pass has found those that do not."""
         self.live = live(old)
         self.rewrite = rewrite
-        self.names: dict[int, int] = {}
+        self.names: dict[int, int] = Names(old, self.new)
         self.buffers: dict[Buffer, Buffer] = {}
 
     def run(self) -> Program:
@@ -149,40 +213,40 @@ class Rebuild:
 
     def value(self, old: int) -> int:
         """The new number of a value."""
-        if self.old.ops[old] == "const":
-            return self.new.const(self.old.args[old][0], self.old.kinds[old])
         return self.names[old]
 
-    def values(self, old: list[int]) -> list[int]:
-        return [self.value(v) for v in old]
+    def values(self, old: Sequence[int]) -> list[int]:
+        names = self.names
+        return [names[v] for v in old]
 
     def block(self, block: Block) -> None:
         """Every live item of `block`, into the present block of the new program."""
-        ops, args, new = self.old.ops, self.old.args, self.new
+        ops, args, origins, new = self.old.ops, self.old.args, self.old.origins, self.new
+        live, names, rewrite = self.live, self.names, self.rewrite
         for item in block.items:
-            if item not in self.live:
+            if item not in live:
                 continue
             op = ops[item]
-            new.origin = self.old.origins[item]
-            if self.rewrite is not None:
-                found = self.rewrite(self, item)
+            new.origin = origins[item]
+            if rewrite is not None:
+                found = rewrite(self, item)
                 if found is not None:
-                    self.names[item] = found
+                    names[item] = found
                     continue
-            if op == "store":
+            if op not in SPECIAL:
+                names[item] = new.op(op, *[names[a] for a in args[item]])
+            elif op == "store":
                 buffer, index, value = args[item]
-                new.store(self.buffer(buffer), self.value(index), self.value(value))
+                new.store(self.buffer(buffer), names[index], names[value])
             elif op == "load":
                 buffer, index = args[item]
-                self.names[item] = new.load(self.buffer(buffer), self.value(index))
+                names[item] = new.load(self.buffer(buffer), names[index])
             elif op == "product":
                 self.product(args[item][0])
             elif op == "if":
                 self.branch(args[item][0])
-            elif op in ("for", "while"):
-                self.loop(op, args[item][0])
             else:
-                self.names[item] = new.op(op, *(self.value(a) for a in args[item]))
+                self.loop(op, args[item][0])
 
     def view(self, old: View) -> View:
         return View(self.buffer(old.buffer), self.value(old.start), old.strides)
@@ -219,7 +283,7 @@ class Rebuild:
             k for k, v in enumerate(old.params) if v in self.live or old.results[k] in self.live
         ]
         inits = {k: self.value(old.inits[k]) for k in kept}
-        still = set(kept)
+        still = set() if self.settled else set(kept)
         while True:
             made = self.attempt(op, old, kept, inits, still)
             moved = {k for k in still if self.value(old.yields[k]) != inits[k]}
@@ -270,13 +334,13 @@ def prune(program: Program) -> Program:
         found = slim(program)
         if found is None:
             break
-        program = Rebuild(program, found).run()
+        program = Rebuild(program, found, settled=True).run()
     return program
 
 
 @no_type_check
-def contract(program: Program) -> Program:
-    """A product that only feeds a sum becomes one fused operation, with one rounding."""
+def contracting(program: Program) -> Rewrite:
+    """A rewriting: a product that only feeds a sum becomes one fused operation, with one rounding."""
     alive = live(program)
     uses: dict[int, int] = {}
     homes: dict[int, Block] = {}
@@ -305,7 +369,7 @@ def contract(program: Program) -> Program:
         pick = max((v for v in (x, y) if single(v, home)), default=None)
         if pick is None:
             return None
-        a, b = build.values(list(program.args[pick]))
+        a, b = build.values(program.args[pick])
         other = build.value(y if pick == x else x)
         new = build.new
         if op == "add":
@@ -314,4 +378,9 @@ def contract(program: Program) -> Program:
             return new.place("fma", (a, b, new.op("neg", other)), "f")
         return new.place("fma", (new.op("neg", a), b, other), "f")
 
-    return Rebuild(program, rewrite, fused=True).run()
+    return rewrite
+
+
+def contract(program: Program) -> Program:
+    """The program with products fused with their sums."""
+    return Rebuild(program, contracting(program), fused=True, settled=True).run()

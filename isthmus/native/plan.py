@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import jax
@@ -12,7 +14,7 @@ import numpy as np
 
 from isthmus.native.known import Facts
 from isthmus.native.lanes import lower
-from isthmus.native.passes import contract, prune
+from isthmus.native.passes import prune
 from isthmus.native.processor import has_fma
 from isthmus.native.program import Program
 from isthmus.native.stats import count
@@ -32,6 +34,20 @@ class Plan:
     seconds: float
 
 
+@contextlib.contextmanager
+def no_collections() -> Generator[None]:
+    """Python does not look for garbage meanwhile: tracing makes very many small objects, and all of them stay."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@no_collections()
 def plan_of(
     fn: Callable,
     examples: Sequence[np.ndarray],
@@ -45,7 +61,7 @@ def plan_of(
     program, before = translate(closed, examples, baked, strict, width)
     pruned = prune(program)
     operations, flops = count(pruned)
-    program = lower(contract(pruned) if has_fma() else pruned)
+    program = lower(pruned, fused=has_fma())
     outputs = [(tuple(v.aval.shape), str(v.aval.dtype)) for v in closed.jaxpr.outvars]
     facts = Facts(outputs, before, operations, flops)
     return Plan(pruned, program, jax.tree.structure(out), facts, time.perf_counter() - began)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias, no_type_check
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias, no_type_check
 
 from isthmus.native.fold import FOLD, KIND, signed, single
 from isthmus.native.identities import IDENTITIES
@@ -20,6 +20,16 @@ from isthmus.native.origins import Origins
 
 Plain: TypeAlias = float | int | bool
 """What a constant can be."""
+PACK = struct.Struct("<d").pack
+NO_WAY = (None, None, None)
+WAYS = {
+    width: {
+        op: (IDENTITIES.get(op), FOLD[width].get(op), KIND.get(op))
+        for op in {*IDENTITIES, *FOLD[width], *KIND}
+    }
+    for width in FOLD
+}
+"""Width -> operation -> its identities, what it does to constants, the kind of its result."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -38,17 +48,21 @@ class Buffer:
     """Buffers of one group have equal sizes and are interleaved, so that a step's entries are neighbours."""
 
 
-@dataclasses.dataclass(eq=False)
 class Block:
     """Values and statements in order. A `loop` block lets invariant values climb out; a `branch` keeps them."""
 
-    kind: str
-    parent: Block | None = None
-    items: list[int] = dataclasses.field(default_factory=list)
-    memo: dict = dataclasses.field(default_factory=dict)
+    __slots__ = ("depth", "floor", "items", "kind", "memo", "parent")
 
-    def __post_init__(self) -> None:
-        self.depth: int = 0 if self.parent is None else self.parent.depth + 1
+    def __init__(self, kind: str, parent: Block | None = None) -> None:
+        self.kind = kind
+        self.parent: Any = parent
+        """The block around it; None for the root."""
+        self.items: list[int] = []
+        self.memo: dict = {}
+        """(operation, operands) -> the value made of them here."""
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.floor: int = self.depth if kind == "loop" else 0
+        """Values of a smaller depth leave this block."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -121,11 +135,13 @@ class Program:
         """Keep x·0 and x−x, which are NaN where x is not finite."""
         self.width = width
         """Bits of a number: 64 or 32."""
-        self._fold = FOLD[width]
+        self._ways = WAYS[width]
         self.ops: list[str] = []
         self.args: list[tuple] = []
         self.kinds: list[str] = []
         self.depths: list[int] = []
+        self.known: list[Any] = []
+        """The number behind each constant; None for other values."""
         self.origins: list[int] = []
         """The line of code behind each value, as a number of `places`."""
         self.places, self.origin = Origins(), 0
@@ -133,24 +149,30 @@ class Program:
         self.buffers: list[Buffer] = []
         self.versions: dict[Buffer, int] = {}
         self._constants: dict[tuple, int] = {}
+        self._integers: dict[int, int] = {}
+        self.alive: tuple[int, set[int]] | None = None
+        """How many values there were when somebody asked which are needed, and those."""
         self.zero = self.const(0.0)
         self.one = self.const(1.0)
 
     # values
 
-    def _new(self, op: str, args: tuple, kind: str, depth: int) -> int:
-        self.ops.append(op)
+    def _new(self, op: str, args: tuple, kind: str, depth: int, known: Plain | None = None) -> int:
+        ops = self.ops
+        number = len(ops)
+        ops.append(op)
         self.args.append(args)
         self.kinds.append(kind)
         self.depths.append(depth)
         self.origins.append(self.origin)
-        return len(self.ops) - 1
+        self.known.append(known)
+        return number
 
     def const(self, value: Plain, kind: str = "f") -> int:
         """The constant `value`; equal bits give the same value."""
         if kind == "f":
             value = float(value) if self.width == 64 else single(value)
-            key = ("f", struct.pack("<d", value))
+            key = ("f", PACK(value))
         elif kind == "i":
             value = signed(int(value), self.width)
             key = (kind, value)
@@ -159,43 +181,55 @@ class Program:
             key = (kind, value)
         found = self._constants.get(key)
         if found is None:
-            found = self._constants[key] = self._new("const", (value,), kind, 0)
+            found = self._constants[key] = self._new("const", (value,), kind, 0, value)
         return found
 
     def integer(self, value: int) -> int:
         """The integer constant `value`."""
-        return self.const(value, "i")
+        found = self._integers.get(value)
+        if found is None:
+            found = self._integers[value] = self.const(value, "i")
+        return found
 
     def constant(self, value: int) -> Plain | None:
         """The number behind `value` if it is a constant, else None."""
-        return self.args[value][0] if self.ops[value] == "const" else None
+        return self.known[value]
 
     def op(self, op: str, *args: int) -> int:
         """A pure operation on values, simplified, shared, and hoisted as far as it may go."""
-        rule = IDENTITIES.get(op)
-        if rule is not None:
-            simpler = rule(self, *args)
+        identity, fold, kind = self._ways.get(op, NO_WAY)
+        if identity is not None:
+            simpler = identity(self, *args)
             if simpler is not None:
                 return simpler
-        if op in self._fold and all(self.ops[a] == "const" for a in args):
-            value = self._fold[op](*(self.args[a][0] for a in args))
-            return self.const(value, KIND.get(op) or self.kinds[args[-1]])
-        return self.place(op, args, KIND.get(op) or self.kinds[args[-1]])
+        if fold is not None:
+            known = self.known
+            for a in args:
+                if known[a] is None:
+                    break
+            else:
+                value = fold(*[known[a] for a in args])
+                return self.const(value, kind or self.kinds[args[-1]])
+        return self.place(op, args, kind or self.kinds[args[-1]])
 
     def place(self, op: str, args: tuple, kind: str) -> int:
         """The value `op(args)` as it stands: found among those visible here, or made and placed."""
         depths = self.depths
         depth = 0
         for a in args:
-            depth = max(depth, depths[a])
-        block = self.home(depth)
+            if depths[a] > depth:
+                depth = depths[a]
+        block = self.block
+        while block.floor > depth:
+            block = block.parent
         key = (op, args)
-        seen: Block | None = block
-        while seen is not None and seen.depth >= depth:
-            found = seen.memo.get(key)
+        found = block.memo.get(key)
+        if found is not None:
+            return found
+        if block.depth > depth:
+            found = seen_above(block, depth, key)
             if found is not None:
                 return found
-            seen = seen.parent
         value = self._new(op, args, kind, block.depth)
         block.items.append(value)
         block.memo[key] = value
@@ -204,7 +238,7 @@ class Program:
     def home(self, depth: int) -> Block:
         """The outermost block, seen from here through loops, where values of this depth are known."""
         block = self.block
-        while block.kind == "loop" and block.depth > depth and block.parent is not None:
+        while block.floor > depth:
             block = block.parent
         return block
 
@@ -220,7 +254,7 @@ class Program:
     def load(self, buffer: Buffer, index: int) -> int:
         """`buffer[index]`; equal loads with no store between them are one."""
         if buffer.space in ("in", "const"):
-            at = self.constant(index)
+            at = self.known[index]
             if buffer.space == "const" and at is not None:
                 return self.const(buffer.data[int(at)], buffer.kind)
             return self._load_pure(buffer, index)
@@ -236,11 +270,11 @@ class Program:
         depth = self.depths[index]
         block = self.home(depth)
         key = ("load", buffer, index)
-        seen: Block | None = block
-        while seen is not None and seen.depth >= depth:
-            if key in seen.memo:
-                return seen.memo[key]
-            seen = seen.parent
+        found = block.memo.get(key)
+        if found is None:
+            found = seen_above(block, depth, key)
+        if found is not None:
+            return found
         value = self._new("load", (buffer, index), buffer.kind, block.depth)
         block.items.append(value)
         block.memo[key] = value
@@ -288,6 +322,18 @@ class Program:
 
 
 @no_type_check
+def seen_above(block: Block, depth: int, key: tuple) -> int | None:
+    """The value of that key in a block around `block`, down to `depth`."""
+    seen = block.parent
+    while seen is not None and seen.depth >= depth:
+        found = seen.memo.get(key)
+        if found is not None:
+            return found
+        seen = seen.parent
+    return None
+
+
+@no_type_check
 def children(program: Program, statement: int) -> tuple[Block, ...]:
     """The blocks inside a loop or branch, in order."""
     record = program.args[statement][0]
@@ -320,53 +366,3 @@ def operands(program: Program, value: int) -> tuple[int, ...]:
     if op in ("const", "result", "param", "counter", "for", "while", "if"):
         return ()
     return args
-
-
-def product_text(record: Product, name: Callable[[int], str]) -> str:
-    """A product as one line: buffers, starts and strides, then the sizes."""
-    spot = lambda view: f"{view.buffer.name}[{name(view.start)}]"
-    count, rows, columns, depth = record.sizes
-    sides = f"sum(k<{depth}) {spot(record.left)}{record.left.strides} "
-    sides += f"{spot(record.right)}{record.right.strides}"
-    where = f"b<{count} i<{rows} j<{columns}"
-    return f"{spot(record.out)}{record.out.strides} = {sides}, {where}"
-
-
-def listing(program: Program) -> str:
-    """The program as text, one line for each statement: for people and for tests."""
-    lines: list[str] = []
-
-    def name(value: int) -> str:
-        return repr(program.args[value][0]) if program.ops[value] == "const" else f"v{value}"
-
-    def show(block: Block, pad: str) -> None:
-        for item in block.items:
-            op, args = program.ops[item], program.args[item]
-            if op == "load":
-                lines.append(f"{pad}v{item} = {args[0].name}[{name(args[1])}]")
-            elif op == "store":
-                lines.append(f"{pad}{args[0].name}[{name(args[1])}] = {name(args[2])}")
-            elif op == "product":
-                lines.append(pad + product_text(args[0], name))
-            elif op in ("for", "while", "if"):
-                record = args[0]
-                outs = ", ".join(map(name, record.results))
-                if isinstance(record, Branch):
-                    head = f"if {name(record.condition)}"
-                else:
-                    carries = zip(record.params, record.inits, record.yields, strict=True)
-                    text = ", ".join(f"{name(p)}={name(i)}->{name(y)}" for p, i, y in carries)
-                    count = (
-                        f"{record.count} times" if op == "for" else f"while {name(record.going)}"
-                    )
-                    counter = f" v{record.counter}" if record.counter is not None else ""
-                    head = f"loop {count}{counter} [{text}]"
-                lines.append(f"{pad}{outs} = {head}:" if outs else f"{pad}{head}:")
-                for child in children(program, item):
-                    show(child, pad + "    ")
-                    lines.append(f"{pad}  --")
-            else:
-                lines.append(f"{pad}v{item} = {op} {' '.join(map(name, args))}")
-
-    show(program.root, "")
-    return "\n".join(lines)

@@ -13,6 +13,7 @@ from jax.extend import core as jex_core
 
 from isthmus.errors import NotTranslatable
 from isthmus.native.arrays import HEAVY, Array, Long, Memory, TooLarge
+from isthmus.native.captured import widened
 from isthmus.native.program import Program
 
 Rule = Callable[..., list]
@@ -83,9 +84,19 @@ def example_array(x: Any, width: int = 64) -> np.ndarray:
 def trace_jaxpr(fn: Callable, examples: Sequence[Any], width: int = 64) -> tuple[Any, Any]:
     """The jaxpr of `fn` in numbers of `width` bits, whatever the user's setting, and the tree of its outputs."""
     with jax.enable_x64(width == 64):
-        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), tuple(examples))
-        closed, out = jax.make_jaxpr(fn, return_shape=True)(*shapes)
-    return closed, out
+        shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in examples]
+        # a fresh function for each trace: JAX finds nothing of it in its caches, and leaves nothing there
+        try:
+            return jax.make_jaxpr(lambda *x: fn(*x), return_shape=True)(*shapes)
+        except TypeError as mismatch:
+            own: Any = getattr(fn, "widened", None)
+            other = widened(fn, width) if own is None else own()
+            if other is fn:
+                raise
+            try:
+                return jax.make_jaxpr(lambda *x: other(*x), return_shape=True)(*shapes)
+            except TypeError:
+                raise mismatch from None
 
 
 class Trace:
@@ -191,6 +202,8 @@ class Trace:
 
     def apply(self, name: str, eqn: Any, ins: list[Array]) -> list[Array]:
         """One equation: its rule, or the jaxpr that it wraps."""
+        if all(0 in v.aval.shape for v in eqn.outvars):
+            return [np.zeros(v.aval.shape, dtype=np.int64) for v in eqn.outvars]
         if name in RULES:
             if name not in LONG:
                 ins = [self.memory.values(x) for x in ins]

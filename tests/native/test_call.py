@@ -16,7 +16,7 @@ import pytest
 
 from isthmus import native
 from isthmus.errors import BadOption, BadShape, FallbackWarning, IsthmusError, NotTranslatable
-from isthmus.native.program import listing
+from isthmus.native.listing import listing
 from tests.native.mechanism import final_loss, forward_dynamics, path, path_loss, rollout
 from tests.native.support import assert_close, assert_same_bits, xla
 

@@ -130,6 +130,18 @@ def test_another_processor_or_program_has_another_name(monkeypatch):
     assert llvm.entry_of("text", 1) != name
 
 
+@pytest.mark.parametrize(
+    ("what", "other"), [("THOROUGH", 0), ("ENDLESS", -1), ("QUICK", ("simplify_cfg",))]
+)
+def test_the_name_of_code_says_how_it_was_optimised(monkeypatch, what, other):
+    text, lanes = "text", 1
+    if what != "THOROUGH":
+        text, lanes = "\n" * llvm.THOROUGH, 8
+    name = llvm.entry_of(text, lanes)
+    monkeypatch.setattr(llvm, what, other)
+    assert llvm.entry_of(text, lanes) != name
+
+
 def test_the_oldest_entries_go_where_there_are_too_many(place, monkeypatch):
     monkeypatch.setattr(store, "LARGEST", 2500)
     for k in range(4):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, cast
@@ -26,8 +27,9 @@ def entrywise(
             return pick(a, tuple(zero if n == 1 else i for i, n in zip(own, a.shape, strict=True)))
 
         return Long(shape, kind, lambda i: scalar(*(entry(a, i) for a in arrays)))
-    lists = [np.broadcast_to(cast(Any, a), shape).ravel().tolist() for a in arrays]
-    made = [scalar(*row) for row in zip(*lists, strict=True)]
+    spread: Any = lambda a: a if a.shape == shape else np.broadcast_to(cast(Any, a), shape)
+    lists = [spread(a).ravel().tolist() for a in arrays]
+    made = list(map(scalar, *lists))
     return np.array(made, dtype=np.int64).reshape(shape)
 
 
@@ -63,7 +65,7 @@ def by_kind(name: str, f: str = "", i: str = "", b: str = "", fits: bool = True)
             return lambda *x: trace.p.op({"idiv": "iudiv", "irem": "iurem"}[op], *x)
         if fits and dtype != np.bool_ and 8 * np.dtype(dtype).itemsize < trace.p.width:
             return lambda *x: trace.fit(trace.p.op(op, *x), dtype)
-        return lambda *x: trace.p.op(op, *x)
+        return functools.partial(trace.p.op, op)
 
 
 by_kind("add", "add", "iadd")

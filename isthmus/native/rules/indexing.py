@@ -57,6 +57,8 @@ def window(trace: Trace, x: Array, start: Index, shape: tuple[int, ...]) -> Arra
 def replaced(trace: Trace, x: Array, patch: tuple) -> Array:
     """`x` with `combine(old, update)` in the window at `start`, where `valid`."""
     start, update, combine, valid = patch
+    if 0 in update.shape:
+        return x
     p, memory = trace.p, trace.memory
     moving = any(p.constant(i) is None for i in start)
     if isinstance(x, np.ndarray) and x.size > MANY and moving and (x == x.flat[0]).all():

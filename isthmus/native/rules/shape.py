@@ -130,6 +130,9 @@ def slice_(trace: Trace, eqn: Any, x: Array) -> list[Array]:
 @rule("concatenate", long=True, free=True)
 def concatenate(trace: Trace, eqn: Any, *parts: Array) -> list[Array]:
     axis = eqn.params["dimension"]
+    parts = tuple(x for x in parts if x.shape[axis])
+    if len(parts) == 1:
+        return [parts[0]]
     if all(isinstance(x, np.ndarray) for x in parts):
         return [np.concatenate(cast(Any, parts), axis)]
     p, pick = trace.p, trace.memory.pick

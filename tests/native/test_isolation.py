@@ -1,0 +1,135 @@
+"""Native code and JAX use one function in any order, in 32 and 64 bits, and do not disturb each other."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from isthmus import native
+
+pytestmark = pytest.mark.loose
+
+with jax.enable_x64(False):
+    GOAL = jnp.array([0.5, 0.3])
+    WEIGHT = {"far": jnp.array([2.0, 1.0]), "near": (jnp.array(0.1),)}
+
+
+def reach(x):
+    goal = WEIGHT["near"][0]
+    return jnp.mean((x - GOAL) ** 2 / WEIGHT["far"]) + goal * jnp.linalg.norm(x)
+
+
+def chain(carry, row):
+    carry = jnp.tanh(carry + row * GOAL)
+    return carry, jnp.sum(jax.nn.relu(carry))
+
+
+def scanned(x):
+    last, rows = jax.lax.scan(chain, GOAL, x)
+    return jnp.sum(rows) + jax.nn.logsumexp(last)
+
+
+@jax.jit
+def inner(x):
+    return jax.lax.scan(chain, GOAL, x)[0]
+
+
+def jitted(x):
+    return jnp.sum(inner(x) / GOAL)
+
+
+def algebra(x):
+    A = x.T @ x + jnp.diag(GOAL)
+    return (
+        jnp.sum(jnp.linalg.solve(A, GOAL)) + jnp.linalg.det(A) + jnp.trace(jnp.linalg.cholesky(A))
+    )
+
+
+def network(x):
+    y = jax.nn.softplus(x / GOAL)
+    return jnp.mean(jax.nn.softmax(y)[:, 0] + jax.nn.gelu(y)[:, 1]) + jnp.std(jax.nn.silu(y))
+
+
+def closed():
+    """A closure like a user's, made anew."""
+    goal = [GOAL, WEIGHT]
+
+    def cost(x):
+        state = jax.lax.fori_loop(0, 3, lambda k, s: s + x[k] * goal[1]["far"], goal[0])
+        return jnp.sum(state**2)
+
+    return cost
+
+
+X = np.random.default_rng(0).normal(size=(5, 2))
+
+
+def by_native(cost, dtype):
+    f = native.compile(jax.value_and_grad(cost), X.astype(dtype))
+    return f(X.astype(dtype))
+
+
+def by_jit(cost, dtype):
+    return jax.jit(jax.value_and_grad(cost))(jnp.asarray(X.astype(dtype)))
+
+
+def by_grad(cost, dtype):
+    return jax.value_and_grad(cost)(jnp.asarray(X.astype(dtype)))
+
+
+def by_vmap(cost, dtype):
+    batch = jnp.asarray(np.stack([X, X[::-1]]).astype(dtype))
+    return jax.tree.map(lambda y: y[0], jax.vmap(jax.value_and_grad(cost))(batch))
+
+
+WAYS = (by_native, by_jit, by_grad, by_vmap)
+COSTS = (reach, scanned, jitted, algebra, network, None)
+
+
+@pytest.mark.parametrize("cost", COSTS, ids=lambda c: "closure" if c is None else c.__name__)
+@pytest.mark.parametrize(("first", "second"), list(itertools.permutations(WAYS, 2)))
+def test_native_and_jax_use_one_function_in_any_order(cost, first, second):
+    cost = cost or closed()
+    value, slope = by_native(cost, np.float64)
+    with jax.enable_x64(False):
+        for way in (first, second, by_native, first):
+            found = way(cost, np.float32)
+            np.testing.assert_allclose(found[0], value, rtol=2e-5)
+            np.testing.assert_allclose(found[1], slope, rtol=2e-4, atol=2e-5)
+    again = by_native(cost, np.float64)
+    np.testing.assert_array_equal(again[0], value)
+    np.testing.assert_array_equal(again[1], slope)
+
+
+@pytest.mark.parametrize("cost", [reach, algebra, network], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("way", [by_jit, by_grad, by_vmap])
+def test_64_bits_agree_too(cost, way):
+    value, slope = by_native(cost, np.float64)
+    with jax.enable_x64(True):
+        found = way(cost, np.float64)
+    np.testing.assert_allclose(found[0], value, rtol=1e-12)
+    np.testing.assert_allclose(found[1], slope, rtol=1e-11, atol=1e-12)
+
+
+def test_shapes_that_differ_from_call_to_call_share_nothing():
+    def cost(x):
+        return jnp.mean(jnp.sum((x - GOAL) ** 2, axis=1) / jnp.mean(GOAL))
+
+    with jax.enable_x64(False):
+        f = native.compile(jax.value_and_grad(cost), np.zeros((5, 2)))
+        jax.jit(jax.value_and_grad(cost))(jnp.zeros((6, 2)))
+        jax.jit(jax.value_and_grad(cost))(jnp.zeros((5, 2)))
+        g = native.compile(jax.value_and_grad(cost), np.zeros((7, 2)))
+        assert f(np.zeros((5, 2)))[0] == pytest.approx(g(np.zeros((7, 2)))[0], rel=1e-12)
+
+
+def test_a_true_mismatch_of_types_keeps_its_message():
+    def cost(x):
+        return jax.lax.scan(lambda c, r: ((c + r)[None], c), GOAL, x)[0]
+
+    with pytest.raises(TypeError, match="scan body function carry"):
+        native.compile(cost, np.zeros((5, 2)))
