@@ -29,6 +29,23 @@ class Setting:
     offsets: dict[str, AnyArray] = dataclasses.field(default_factory=dict)
     """What sensors add; where it differs from run to run: (runs + 1, …), at last their mean, for any other run."""
     delays: dict[str, AnyArray] = dataclasses.field(default_factory=dict)
+    changes: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """Leaves of the model that were changed and are not in it yet: making a model costs more than changing a leaf."""
+
+    def leaf(self, field: str) -> Any:
+        """A leaf of the model as it is now."""
+        return self.changes.get(field, getattr(self.model, field))
+
+    def put(self, **leaves: Any) -> None:
+        """Changes leaves of the model."""
+        self.changes.update(leaves)
+
+    def settle(self) -> Model:
+        """The model with all changes in it."""
+        if self.changes:
+            self.model = dataclasses.replace(self.model, **self.changes)
+            self.changes = {}
+        return self.model
 
 
 @dataclasses.dataclass(frozen=True)

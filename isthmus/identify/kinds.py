@@ -41,11 +41,11 @@ def _array(free: Free, name: str, i: int, k: int, value: np.ndarray) -> Group:
     """One array of the network of wire `i`."""
 
     def apply(setting: Setting, x: AnyArray) -> None:
-        networks = list(setting.model.networks)
+        networks = list(setting.leaf("networks"))
         leaves, tree = jax.tree.flatten(networks[i].net)
         leaves[k] = x.reshape(value.shape)
         networks[i] = dataclasses.replace(networks[i], net=jax.tree.unflatten(tree, leaves))
-        setting.model = dataclasses.replace(setting.model, networks=tuple(networks))
+        setting.put(networks=tuple(networks))
 
     inner = ["".join(f"[{j}]" for j in index) for index in np.ndindex(*value.shape)]
     labels = tuple(f"network/{name}{part}" for part in inner)

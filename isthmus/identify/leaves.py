@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import jax
@@ -48,8 +47,7 @@ def leaf(model: Model, free: Free) -> list[Group]:
     def apply(setting: Setting, x: AnyArray) -> None:
         full = broadcast(x, here.shape) if free.shared else x.reshape(here.shape)
         index = Ellipsis if rows is None else rows
-        new = replaced(getattr(setting.model, field), index, full)
-        setting.model = dataclasses.replace(setting.model, **{field: new})
+        setting.put(**{field: replaced(setting.leaf(field), index, full)})
 
     if free.shared:
         start = starting(free, float(np.mean(here)), (1,))
@@ -150,12 +148,10 @@ def _body(model: Model, free: Free, i: int) -> Group:
 
     def apply(setting: Setting, x: AnyArray) -> None:
         mass, com, six = inertia.from_log_cholesky(x)
-        model = setting.model
-        setting.model = dataclasses.replace(
-            model,
-            link_mass=replaced(model.link_mass, i, mass),
-            link_com=replaced(model.link_com, i, com),
-            link_inertia=replaced(model.link_inertia, i, six),
+        setting.put(
+            link_mass=replaced(setting.leaf("link_mass"), i, mass),
+            link_com=replaced(setting.leaf("link_com"), i, com),
+            link_inertia=replaced(setting.leaf("link_inertia"), i, six),
         )
 
     labels = tuple(f"link/{link}/{part}" for part in TEN)
@@ -182,7 +178,7 @@ def stretched(model: Model, free: Free) -> list[Group]:
 
     def apply(setting: Setting, x: AnyArray) -> None:
         for k, link in enumerate(links):
-            setting.model = stretch(setting.model, link, x[0 if free.shared else k])
+            setting.model = stretch(setting.settle(), link, x[0 if free.shared else k])
 
     labels = (free.name,) if free.shared else tuple(f"stretch/{link}" for link in links)
     start = starting(free, 1.0, (len(labels),))

@@ -107,6 +107,7 @@ class Parameters:
         for group, x in pairs:
             if not group.own:
                 group.apply(made, x)
+        made.settle()
         return made
 
     def model(self, z: np.ndarray) -> Model:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from jax.extend import core as jex_core
 
 from isthmus.native.arrays import SMALL, Array, Index, Long, Patch, columns
 from isthmus.native.program import Branch, Buffer, Loop, View
@@ -19,6 +20,8 @@ CARRY_VALUES = 1024
 """Carried arrays with more entries live in memory."""
 CARRY_BESIDE = 32
 """The same, in a loop with products that run over memory."""
+BY_INDEX = frozenset(("dynamic_slice", "dynamic_update_slice", "gather", "scatter", "scatter-add"))
+"""Primitives that reach some entries of their first operand by an index."""
 CHEAP = 24
 """A branch of at most this many values is computed always and chosen from."""
 
@@ -26,13 +29,17 @@ CHEAP = 24
 class Carry:
     """The carried arrays of a loop: small ones as parameters, large ones in buffers of their own."""
 
-    def __init__(self, trace: Trace, inits: Sequence[Array], most: int) -> None:
+    def __init__(
+        self, trace: Trace, inits: Sequence[Array], most: int, indexed: set[int] | None = None
+    ) -> None:
+        """`most`: entries of an array of parameters; SMALL for those `indexed`: reached by a computed index."""
         self.trace = trace
         self.shapes = [x.shape for x in inits]
         self.buffers: list[Buffer | None] = []
         self.inits: list[int] = []
-        for x in inits:
-            if isinstance(x, Long) or x.size > most:
+        for k, x in enumerate(inits):
+            limit = min(most, SMALL) if indexed and k in indexed else most
+            if isinstance(x, Long) or x.size > limit:
                 p = trace.p
                 kind = x.kind if isinstance(x, Long) else p.kinds[int(x.flat[0])]
                 buffer = p.buffer(f"c{len(p.buffers)}", "work", math.prod(x.shape), kind)
@@ -159,6 +166,21 @@ def size_of(jaxpr: Any) -> int:
     return total
 
 
+def indexed_inputs(jaxpr: Any) -> set[int]:
+    """Positions of inputs of a jaxpr that are read or written at an index which is computed."""
+    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+    place = {v: k for k, v in enumerate(jaxpr.invars)}
+    found: set[int] = set()
+    for eqn in jaxpr.eqns:
+        names = [place.get(v) if not isinstance(v, jex_core.Literal) else None for v in eqn.invars]
+        if eqn.primitive.name in BY_INDEX:
+            found.update(k for k in names[:1] if k is not None)
+        inner = next((eqn.params[k] for k in ("jaxpr", "call_jaxpr") if k in eqn.params), None)
+        if inner is not None and eqn.primitive.name not in ("scan", "while", "cond"):
+            found.update(k for j in indexed_inputs(inner) if (k := names[j]) is not None)
+    return found
+
+
 def most_values(*jaxprs: Any) -> int:
     """Carried arrays of more entries live in memory, in a loop over these jaxprs."""
     for jaxpr in jaxprs:
@@ -221,7 +243,7 @@ def scan(trace: Trace, eqn: Any, *arrays: Array) -> list[Array]:
     p = trace.p
     consts = [trace.memory.ready(x) for x in consts]
     most = most_values(closed)
-    carry = Carry(trace, inits, most)
+    carry = Carry(trace, inits, most, {k - nc for k in indexed_inputs(closed)})
     sources = [x if isinstance(x, Long) else np.asarray(x) for x in xs]
     body = p.enter("loop")
     counter = p.symbol("counter", "i")
@@ -266,7 +288,8 @@ def while_(trace: Trace, eqn: Any, *arrays: Array) -> list[Array]:
     a, b = params["cond_nconsts"], params["body_nconsts"]
     ready = [trace.memory.ready(x) for x in arrays[: a + b]]
     cond_consts, body_consts, inits = ready[:a], ready[a:], arrays[a + b :]
-    carry = Carry(trace, inits, most_values(params["cond_jaxpr"], params["body_jaxpr"]))
+    most = most_values(params["cond_jaxpr"], params["body_jaxpr"])
+    carry = Carry(trace, inits, most, {k - b for k in indexed_inputs(params["body_jaxpr"])})
     head = p.enter("loop")
     names = [p.symbol("param", kind) for kind in carry.kinds]
     before = carry.arrays(names)
