@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isthmus.blas import on_one_thread
 from isthmus.errors import BadOption, BadStart, FitWarning
 from isthmus.identify.alignment import shifts
 from isthmus.identify.horizon import LengtheningHorizon
@@ -133,7 +134,7 @@ def fit(
         warnings.warn(text, DeprecationWarning, stacklevel=2)
         verbose = show if verbose is None else verbose
     search = default_search(problem) if search is None else search
-    with progress(problem.parameters, False if listen else verbose) as bar:
+    with on_one_thread(), progress(problem.parameters, False if listen else verbose) as bar:
         if wanted(check):
             print(problem.check())
         evaluation = problem.evaluation

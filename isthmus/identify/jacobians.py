@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.blas import on_one_thread
 from isthmus.identify.lanes import by_points, in_lanes
 from isthmus.identify.programs import BLOCKS
 from isthmus.losses.penalties import huber
@@ -40,7 +41,8 @@ class Jacobians:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Cost (islands), gradient and matrix (islands, windows, …); (islands, 1, …) where windows have no starts."""
         U, V = self.e.of_window(X), self.e.directions(X)
-        parts = [self._one(u, v) for u, v in zip(U, V, strict=True)]
+        with on_one_thread():
+            parts = [self._one(u, v) for u, v in zip(U, V, strict=True)]
         return tuple(np.stack(x) for x in zip(*parts, strict=True))  # ty: ignore[invalid-return-type]
 
     def _one(self, u: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:

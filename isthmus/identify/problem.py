@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from isthmus.blas import on_one_thread
 from isthmus.errors import BadFree, BadOption
 from isthmus.identify import logs as reading
 from isthmus.identify.compiled import Compiled, compiled_for
@@ -280,7 +281,8 @@ class Problem:
         """A look before the search: derivatives, effects, time alignment, time step. `print` it."""
         from isthmus.identify.preflight import check
 
-        return check(self)
+        with on_one_thread():
+            return check(self)
 
 
 def same_structure(a: Window, b: Window) -> bool:
