@@ -13,8 +13,8 @@ ready := .venv/.ready
 bench_ready := .venv/.bench-ready
 newest_ready := .venv-newest/.ready
 all_of_us := '.[test,dev]'
-numerical := $(addprefix tests/,spatial dynamics simulate identify native laws)
-# another processor's rounding: older kernels of BLAS, and for native code vectors of two lanes
+# another processor's rounding: older kernels of BLAS, and for native code vectors of two lanes; where both matter
+numerical := $(addprefix tests/,spatial simulate identify native)
 other := OPENBLAS_CORETYPE=$(if $(filter x86_64 amd64,$(shell uname -m)),Nehalem ISTHMUS_TARGET=sse2,ARMV8)
 
 # $(call environment,folder,oldest Python,which,constraints,what to install)
