@@ -3,34 +3,28 @@
 A link's ten numbers are those of a body exactly when its pseudo-inertia `J` (second, first and zeroth moments of mass)
 is positive definite. The distance from the present `J₀` is the divergence `tr(J₀⁻¹ J) − log det(J₀⁻¹ J) − 4` (Lee,
 Wensing and Park 2020), for a number of a joint that must be positive `x/s − log(x/s) − 1`. With the squares of the
-residuals this is convex and has one minimum, inside of what is possible, which Newton's method finds while the
-weight of the distance shrinks to what was asked for.
+residuals this is convex and has one minimum, inside of what is possible; `interior_point.py` finds it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float
 
 from isthmus.errors import BadModel
+from isthmus.identify.interior_point import BASIS, Point, least
 
-STEPS = 40
-"""Of Newton's method at each weight; few are needed."""
-DECREMENT = 1e-10
-"""Where it stops: half the squared length of its step in its own metric, in units of the weight."""
 FLAT = 1e-3
 """Least eigenvalue of a link's second moment about its centre of mass, as a share of the largest, that is measured
 from: flat and thin bodies may gain a little thickness."""
+ROUNDING = 16.0 * float(np.finfo(float).eps)
+"""What may be lost of a diagonal entry while a matrix of 4×4 is factorised, as a share of it, with room to spare."""
+MOST = 40
+"""How often what is added to a body may be doubled."""
 
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-_PAIRS = [(i, j) for i in range(4) for j in range(i, 4)]
-_BASIS = np.zeros((10, 4, 4))
-for _k, (_i, _j) in enumerate(_PAIRS):
-    _BASIS[_k, _i, _j] = _BASIS[_k, _j, _i] = 1.0 if _i == _j else np.sqrt(0.5)
 
 
 def pseudo_of(ten: Float[np.ndarray, "10"]) -> Float[np.ndarray, "4 4"]:
@@ -88,76 +82,8 @@ def nearest_realisable(
     in units of its scale: all directions then are alike to Newton's method.
     """
     T = _to_parameters(prior)
-    links, positive = len(prior.links), len(prior.positive)
-    eye = np.array([B.trace() for B in _BASIS])
-    z = np.concatenate([np.tile(eye, links), np.ones(positive), np.zeros(len(prior.free))])
-    A, far = A @ T, _Distance(links, positive)
-    heavy = max(weight, float(np.max(np.sum(A * A, axis=0), initial=0.0)))
-    for decade in range(math.ceil(math.log10(heavy / weight)), -1, -1):
-        z = _newton(A, b, z, far, weight * 10.0**decade)
-    return T @ z
-
-
-def _newton(
-    A: np.ndarray, b: np.ndarray, z: np.ndarray, far: _Distance, weight: float
-) -> np.ndarray:
-    """The least `½|A z − b|² + weight · distance`, from the minimum for a larger weight: so no step meets the edge."""
-    H = A.T @ A
-
-    def cost(z: np.ndarray) -> float:
-        return 0.5 * float(np.sum(np.square(A @ z - b))) + weight * far.value(z)
-
-    for _ in range(STEPS):
-        slope, curve = far.derivatives(z)
-        slope = A.T @ (A @ z - b) + weight * slope
-        step = -_solved(H + weight * curve, slope)
-        if not -0.5 * slope @ step > DECREMENT * weight:
-            break
-        further = _line_search(cost, z, step, slope)
-        if further is None:
-            break
-        z = further
-    return z
-
-
-class _Distance:
-    """The sum of all divergences, and its derivatives, in scaled numbers."""
-
-    def __init__(self, links: int, positive: int) -> None:
-        self.links, self.positive = links, positive
-
-    def _parts(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        end = 10 * self.links
-        Z = np.einsum("ik,kab->iab", z[:end].reshape(-1, 10), _BASIS)
-        return Z, z[end : end + self.positive], z[end + self.positive :]
-
-    def value(self, z: np.ndarray) -> float:
-        """Infinite where no body exists."""
-        Z, x, y = self._parts(z)
-        try:
-            L = np.linalg.cholesky(Z)
-        except np.linalg.LinAlgError:
-            return np.inf
-        if np.any(x <= 0.0):
-            return np.inf
-        logs = 2.0 * np.sum(np.log(np.einsum("iaa->ia", L)))
-        traces = np.sum(np.einsum("iaa->i", Z))
-        return float(traces - logs + np.sum(x - np.log(x)) + 0.5 * y @ y)
-
-    def derivatives(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and Hessian."""
-        Z, x, y = self._parts(z)
-        inverse = np.linalg.inv(Z)
-        around = np.einsum("iab,kbc->ikac", inverse, _BASIS)
-        slope = np.einsum("kaa->k", _BASIS)[None] - np.einsum("ikaa->ik", around)
-        blocks = np.einsum("ikab,ilba->ikl", around, around)
-        curve = np.zeros((len(z), len(z)))
-        for i, block in enumerate(blocks):
-            rows = slice(10 * i, 10 * i + 10)
-            curve[rows, rows] = block
-        rest = np.arange(10 * self.links, len(z))
-        curve[rest, rest] = np.concatenate([x**-2.0, np.ones_like(y)])
-        return np.concatenate([slope.ravel(), 1.0 - 1.0 / x, y]), curve
+    sizes = len(prior.links), len(prior.positive), len(prior.free)
+    return _rounded(T, least(A @ T, b, sizes, weight), prior)
 
 
 def _to_parameters(prior: Prior) -> np.ndarray:
@@ -167,7 +93,7 @@ def _to_parameters(prior: Prior) -> np.ndarray:
     T = np.zeros((start + len(scale),) * 2)
     for i, ten in enumerate(prior.links):
         L, rows = _root(ten), slice(10 * i, 10 * i + 10)
-        T[rows, rows] = np.stack([ten_of_pseudo(L @ B @ L.T) for B in _BASIS], axis=1)
+        T[rows, rows] = np.stack([ten_of_pseudo(L @ B @ L.T) for B in BASIS], axis=1)
     T[start:, start:] = np.diag(scale)
     return T
 
@@ -186,23 +112,24 @@ def _root(ten: np.ndarray) -> np.ndarray:
     return L
 
 
-def _solved(curve: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """Newton's step, the diagonal scaled to one first."""
-    size = 1.0 / np.sqrt(np.diag(curve))
-    scaled = curve * size[:, None] * size[None]
-    try:
-        return size * np.linalg.solve(scaled, size * slope)
-    except np.linalg.LinAlgError:
-        return size * np.linalg.lstsq(scaled, size * slope, rcond=None)[0]
+def _rounded(T: np.ndarray, found: Point, prior: Prior) -> np.ndarray:
+    """The parameters of a point; where float64 cannot hold a body that flat, a little of its start is added."""
+    x, start = T @ found.scaled(), prior.start()
+    sizes = np.einsum("iab,ib->i", found.G**2, found.Lambda)
+    for i, size in enumerate(sizes):
+        rows = slice(10 * i, 10 * i + 10)
+        ten, added = x[rows].copy(), np.finfo(float).eps * size * start[rows]
+        for _ in range(MOST):
+            if _is_clearly_realisable(x[rows]):
+                break
+            x[rows], added = ten + added, 2.0 * added
+    return x
 
 
-def _line_search(
-    cost: Callable[[np.ndarray], float], z: np.ndarray, step: np.ndarray, slope: np.ndarray
-) -> np.ndarray | None:
-    """The first of 1, ½, ¼ … of the step that goes down enough and stays possible; None where rounding is all."""
-    here, share = cost(z), 1.0
-    for _ in range(40):
-        if cost(z + share * step) <= here + 1e-4 * share * (slope @ step):
-            return z + share * step
-        share *= 0.5
-    return None
+def _is_clearly_realisable(ten: np.ndarray) -> bool:
+    """Whether the numbers are those of a body also on processors that round differently."""
+    if not is_realisable(ten):
+        return False
+    J = pseudo_of(ten)
+    left = np.square(np.diag(np.linalg.cholesky(J)))
+    return bool(np.all(left > ROUNDING * np.diag(J)))

@@ -31,15 +31,20 @@ class Unrecognisable(Exception):
     """Something whose meaning its text does not tell."""
 
 
-@functools.cache
 def surroundings() -> str:
-    """This version of our own sources, of Python, of the libraries, and the processor."""
+    """This version of our own sources, of Python, of the libraries, and what code is made for."""
+    return "\n".join([*sources_and_versions(), *toolchain()])
+
+
+@functools.cache
+def sources_and_versions() -> tuple[str, ...]:
+    """This version of our own sources, of Python and of the libraries."""
     sources = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     for path in sorted(root.rglob("*.py")):
         sources.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
     versions = [f"{name} {version(name)}" for name in LIBRARIES]
-    return "\n".join([sources.hexdigest(), sys.version, *versions, *toolchain()])
+    return sources.hexdigest(), sys.version, *versions
 
 
 def digest(settings: Any, arguments: tuple) -> str | None:

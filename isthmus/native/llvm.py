@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import functools
 import hashlib
 import threading
 import time
@@ -19,7 +18,7 @@ import llvmlite.binding as llvm
 from isthmus.native import store
 from isthmus.native.emit import MAP, SCALARS, Emitter, number
 from isthmus.native.patience import patiently
-from isthmus.native.processor import processor, widest
+from isthmus.native.processor import has_fma, processor, widest
 from isthmus.native.program import Buffer, Program
 from isthmus.native.wrappers import wrappers
 
@@ -44,14 +43,14 @@ time of careful allotment grows faster than the code: 5 s for each 100,000 lines
 
 
 def target_machine(level: int = 2) -> llvm.TargetMachine:
-    """The processor we run on; an execution engine takes it over, so each gets its own."""
+    """What code is made for; an execution engine takes it over, so each gets its own."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
+    made_for = processor()
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=features,
+        cpu=made_for.name,
+        features=made_for.flags,
         opt=level,
         reloc="pic",
         codemodel="small",
@@ -154,12 +153,12 @@ def module_text(
     return "\n".join(parts) + "\n", layout
 
 
-@functools.cache
 def toolchain() -> tuple[str, ...]:
-    """All that decides which machine code a text becomes, beside the text."""
-    name, features = processor()
+    """All that decides which text a function becomes, and which machine code a text, beside our own sources."""
+    made_for = processor()
+    about = made_for.name, ",".join(sorted(made_for.features)), f"fma {has_fma()}"
     versions = llvmlite.__version__, *map(str, llvm.llvm_version_info)
-    return llvm.get_default_triple(), name, ",".join(sorted(features)), *versions
+    return llvm.get_default_triple(), *about, *versions
 
 
 @dataclasses.dataclass(frozen=True)

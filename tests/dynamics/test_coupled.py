@@ -7,6 +7,7 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from isthmus import Control, State, compile_model, rollout, step
 from isthmus.describe.description import Mimic
@@ -61,6 +62,7 @@ def test_mimicking_joints_obey_the_projected_equations():
     )
 
 
+@pytest.mark.slow
 def test_a_mechanism_with_mimicking_joints_keeps_its_energy(key):
     model = compile_model(GRIPPER)
     start = State.random(model, key)

@@ -124,9 +124,9 @@ def test_another_processor_or_program_has_another_name(monkeypatch):
     name = llvm.entry_of("text", 1)
     assert name == llvm.entry_of("text", 1)
     assert len({name, llvm.entry_of("text", 8), llvm.entry_of("text ", 1)}) == 3
-    cpu, features = llvm.processor()
-    monkeypatch.setattr(llvm, "processor", lambda: (cpu, features | {"of tomorrow"}))
-    monkeypatch.setattr(llvm, "toolchain", llvm.toolchain.__wrapped__)
+    here = llvm.processor()
+    better = here._replace(features=here.features | {"of tomorrow"})
+    monkeypatch.setattr(llvm, "processor", lambda: better)
     assert llvm.entry_of("text", 1) != name
 
 
