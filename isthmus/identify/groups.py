@@ -62,8 +62,8 @@ class Group:
     apply: Callable[[Setting, AnyArray], None]
     """Puts numbers into a setting."""
     default_low: float = -np.inf
-    report: Callable[[AnyArray], AnyArray] = lambda x: x
-    """From the coordinates of the search to what is reported."""
+    report: Callable[[AnyArray], AnyArray] | None = None
+    """From the coordinates of the search to what is reported; None: they are the same."""
     typical: float | None = None
     """Size of a change worth making, where neither start nor bounds say."""
     own: bool = False

@@ -128,6 +128,12 @@ def inertial(model: Model, free: Free) -> list[Group]:
     return [_body(model, free, i) for i in _bodies(model, free.name, pattern or "*", rows)]
 
 
+def ten_numbers(x: AnyArray) -> AnyArray:
+    """Mass, centre of mass and inertia of ten log-Cholesky numbers, in the order of `TEN`."""
+    mass, com, six = inertia.from_log_cholesky(x)
+    return jnp.concatenate([jnp.reshape(mass, (1,)), com, six])
+
+
 def _body(model: Model, free: Free, i: int) -> Group:
     with jax.enable_x64(True):
         ten = inertia.to_log_cholesky(
@@ -141,10 +147,6 @@ def _body(model: Model, free: Free, i: int) -> Group:
             f"link {link!r} has an inertia that no body of some extent has, so {free.name!r} cannot start there. "
             "Give it a positive mass and moments (load with repair='nearest')."
         )
-
-    def report(x: AnyArray) -> AnyArray:
-        mass, com, six = inertia.from_log_cholesky(x)
-        return jnp.concatenate([jnp.reshape(mass, (1,)), com, six])
 
     def apply(setting: Setting, x: AnyArray) -> None:
         mass, com, six = inertia.from_log_cholesky(x)
@@ -161,7 +163,7 @@ def _body(model: Model, free: Free, i: int) -> Group:
         ("kg", *["m"] * 3, *["kg·m²"] * 6),
         start,
         apply,
-        report=report,
+        report=ten_numbers,
         typical=0.3,
         linear=False,
         plain=False,

@@ -19,6 +19,10 @@ from isthmus.identify.matrix import AbstractMatrix
 from isthmus.identify.search import AbstractSearch, Diary, Listener, Outcome, Status, silent
 
 Points = Float[np.ndarray, "islands n"]
+STATISTICAL = 30.0
+"""How much larger than the tolerance a relative decrease may be that the noise makes meaningless."""
+NOISE_SHARE = 1e-3
+"""Share of the noise's variance that a decrease must reach to mean something."""
 ROUNDS = 6
 """How often a step is solved again because it hit a bound or may leave one; after that, none is left any more."""
 
@@ -29,7 +33,9 @@ class LevenbergMarquardt(AbstractSearch):
 
     steps: int = 100
     tolerance: float = 1e-9
-    """Relative decrease of the cost, and relative length of a step, below which a point has converged."""
+    """Relative decrease of the cost, and relative length of a step, below which a point has converged. A decrease by a
+    thousandth of the noise's variance is enough, too, if it is below `STATISTICAL` times this: it moves no estimate by
+    more than a few percent of its standard error."""
     damping: float = 1e-2
     """The first `λ`, relative to the diagonal of the Gauss-Newton matrix."""
     reach: float = np.inf
@@ -107,12 +113,22 @@ def advance(
         state.normal = state.normal.put(taken, tried.take(finite))
 
     small = np.abs(step).max(axis=1) <= options.tolerance * (1e-3 + np.abs(X).max(axis=1))
-    flat = predicted <= options.tolerance * np.maximum(cost, 1e-300)
-    slow = better & (cost - new_cost <= options.tolerance * cost) & (gain > 0.25)
+    enough = meaningless(options.tolerance, evaluation.data)
+    flat = predicted <= enough * np.maximum(cost, 1e-300)
+    slow = better & (cost - new_cost <= enough * cost) & (gain > 0.25)
     _damp(state, going, better, gain)
     finished = small | flat | slow
     state.done[going[finished]] = True
     state.status[going[finished]] = Status.CONVERGED
+
+
+def meaningless(tolerance: float, data: int) -> float:
+    """The relative decrease of the cost of so much data that changes no estimate by a noticeable part of its error.
+
+    At a minimum the cost is half the number of data times the noise's variance.
+    """
+    share = 2.0 * NOISE_SHARE / max(data, 1)
+    return float(np.clip(share, tolerance, STATISTICAL * tolerance))
 
 
 def _damp(state: State, going: np.ndarray, better: np.ndarray, gain: np.ndarray) -> None:

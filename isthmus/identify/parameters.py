@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadFree, did_you_mean
@@ -113,19 +112,29 @@ class Parameters:
     def model(self, z: np.ndarray) -> Model:
         """The model of `z`, with NumPy numbers in 64 bits."""
         with jax.enable_x64(True):
-            model = self.setting(jnp.asarray(z, jnp.float64)).model
+            model = self.setting(np.asarray(z, np.float64)).model
             return jax.tree.map(lambda x: np.asarray(x, np.float64), model)
 
-    def values(self, z: AnyArray) -> AnyArray:
-        """What is reported of `z`, in the order of `names`; traced or not."""
-        parts = self.parts(z)
-        return jnp.concatenate([g.report(x) for g, x in zip(self.groups, parts, strict=True)])
+    def values(self, z: np.ndarray) -> np.ndarray:
+        """What is reported of `z`, in the order of `names`."""
+        return self.reported(z)[0]
 
     def reported(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What is reported, and its Jacobian by `z`."""
-        with jax.enable_x64(True):
-            at = jnp.asarray(z, jnp.float64)
-            return np.asarray(self.values(at)), np.asarray(jax.jacfwd(self.values)(at))
+        found, blocks = [], []
+        for group, x in zip(self.groups, self.parts(np.asarray(z, np.float64)), strict=True):
+            value, slope = (
+                (x, np.eye(len(x))) if group.report is None else _slope(group.report, len(x))(x)
+            )
+            found.append(value)
+            blocks.append(slope)
+        J = np.zeros((sum(map(len, found)), self.size))
+        row = column = 0
+        for block in blocks:
+            height, width = block.shape
+            J[row : row + height, column : column + width] = block
+            row, column = row + height, column + width
+        return _joined(found), J * self.scale[None]
 
     def from_values(self, given: Mapping[str, Any]) -> np.ndarray:
         """`z` with some numbers set by name; the rest as at the start."""
@@ -168,6 +177,14 @@ def parameters(
     everything = tuple(group for f in free for group in found[id(f)])
     _refuse_faults(everything)
     return Parameters(everything, model, make)
+
+
+@functools.cache
+def _slope(report: Callable[[AnyArray], AnyArray], size: int) -> Any:
+    """`x -> report(x), its Jacobian`, as native code."""
+    from isthmus import native  # loads LLVM, which only a search needs
+
+    return native.jacobian(report, np.zeros(size))
 
 
 def is_foreign(name: str) -> bool:
