@@ -22,6 +22,7 @@ CASES = {
     "large": ("native code", "large", "large"),
     "quadruped": ("native code", "native_cases", "quadruped"),
     "threads": ("native code", "native_cases", "threads"),
+    "tree": ("native code", "tree", "tree"),
     "sysid": ("identification", "sysid", "pendulum"),
     "sysid-arm": ("identification", "sysid_arm", "arm"),
     "xla-pendulum": ("plain XLA", "engine", "pendulum"),

@@ -42,7 +42,7 @@ class Fit:
     heldout: Annotated[str, arg(metavar="N | SHARE", help_behavior_hint="")] = ""
     """So many of the logs, or the last share of each (0.2), are predicted and not fitted."""
     loss: Annotated[str, arg(metavar="KIND[:STEPS]")] = "windows:50"
-    """windows:50, multiple_shooting:50, one_step or whole_run."""
+    """windows:50, multiple_shooting:50, one_step, whole_run or torque."""
     signals: Annotated[tuple[str, ...], arg(metavar="SIGNAL …", help_behavior_hint="")] = ()
     """What is compared; joint/position unless given."""
     noise: Annotated[float | None, arg(metavar="X", help_behavior_hint="")] = None

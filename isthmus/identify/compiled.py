@@ -26,6 +26,8 @@ are written out. A double pendulum with 22 numbers is estimated at 26,000, has 8
 takes 4 ms; with directions in lanes 0.9 s and 34 ms. An arm of 7 joints would have 102,000 and compile for 40 s."""
 LARGE_STEP = 6
 """Links, times evaluations of their dynamics in a row of the log, beyond which nothing is written out."""
+STEPWISE = ("rows", "gradient")
+"""Functions whose code has every substep written out."""
 SECONDS = {"residuals": 0.15, "columns": 0.35, "rows": 0.7, "gradient": 0.7, "normal": 0.5}
 """About how long making each function takes for each link [s]; told to users, and no more than that."""
 OF_A_DIRECTION = 2.0
@@ -64,7 +66,11 @@ class Compiled:
         known = None
         if plan.inputs is not None:
             channels = tuple((c.text, c.wrap) for c in plan.channels)
-            rest = (channels, plan.scheme, plan.huber, plan.start_rows, plan.shooting)
+            scheme = (
+                dataclasses.replace(plan.scheme, substeps=1) if plan.splits_steps else plan.scheme
+            )
+            about = (about, plan.scheme.substeps if name in STEPWISE else 0)
+            rest = (channels, scheme, plan.huber, plan.start_rows, plan.shooting)
             settings = (name, plan.inputs.constants(), rest, plan.torque, plan.margin, about)
             entry = digest(settings, examples)
             known = None if entry is None else Known(entry, jax.tree.structure(result))
@@ -125,7 +131,7 @@ class Compiled:
 
     @functools.cached_property
     def gradient(self) -> Any:
-        """`(u, window) -> cost, gradient by the entries `kept`."""
+        """`(u, window) -> cost, gradient` by the entries `kept` of `u`."""
         if self.plan.inputs is None and self.plan.size <= FORWARD:
             made = programs.normal(self.plan, matrix=False)
             return self._native("gradient", made, label="the gradient")

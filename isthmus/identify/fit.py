@@ -130,7 +130,7 @@ def fit(
     stderr. Both, if None: on a terminal and in notebooks. `listen`: a function that is told of every step instead.
     """
     if show is not None:
-        text = "fit(show=) is now fit(verbose=); the old name goes with version 0.3."
+        text = "fit(show=) is now fit(verbose=); the old name will be removed in version 0.3."
         warnings.warn(text, DeprecationWarning, stacklevel=2)
         verbose = show if verbose is None else verbose
     search = default_search(problem) if search is None else search

@@ -1,9 +1,9 @@
 """The functions of one window that native code compiles, made of the pieces in `window.py`.
 
 `residuals` and `columns` (residuals with directional derivatives) serve all problems; their code depends neither on
-how many numbers are free nor on how many directions, windows, steps or substeps there are. `normal` sums up the
-Gauss-Newton matrix inside the loop over time, all directions written out: faster where that is little code. `cost` is
-differentiated by reverse mode, for many numbers.
+how many numbers are free nor on how many directions, windows or substeps there are, and on the length of a window only
+rounded up (`cut.py`). `normal` sums up the Gauss-Newton matrix inside the loop over time, all directions written out:
+faster where that is little code. `gradient` and `rows` use reverse mode, for many numbers.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def differences(plan: Plan) -> Callable[[AnyArray, Window], AnyArray]:
 
 
 def gradient(plan: Plan, kept: np.ndarray) -> Callable[[AnyArray, Window], tuple]:
-    """`(u, window) -> cost, its gradient by the entries `kept` of `u`, by reverse mode."""
+    """`(u, window) -> cost, its gradient` by the entries `kept` of `u`, by reverse mode."""
     compare = differences(plan)
 
     def cost(u: AnyArray, window: Window) -> AnyArray:
@@ -241,7 +241,7 @@ def gradient(plan: Plan, kept: np.ndarray) -> Callable[[AnyArray, Window], tuple
 
 
 def rows(plan: Plan, kept: np.ndarray) -> Callable[[AnyArray, Window, AnyArray], tuple]:
-    """`(u, window, weights) -> all differences, the gradient of their weighted sum by the entries `kept` of `u`."""
+    """`(u, window, weights) -> all differences, the gradient of their weighted sum` by the entries `kept` of `u`."""
     compare = differences(plan)
 
     def run(u: AnyArray, window: Window, weights: AnyArray) -> tuple:

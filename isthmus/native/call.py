@@ -29,6 +29,11 @@ from isthmus.phases import phase
 
 _LOCK = threading.Lock()
 _POOL: list[ThreadPoolExecutor] = []
+DRAFT = 30_000
+"""Operations from which on code is compiled in haste first, and again with care once it has run for long. Of a robot
+of 38 degrees of freedom, the gradient (103,000) then starts after 10 s instead of 23 s of CPU."""
+DRAFT_SECONDS = 2e-4
+"""Seconds of running, for each operation, after which careful compiling pays: about what it takes."""
 WORTH_A_THREAD = 200_000
 """Floating-point operations below which a batch is not split over threads unasked."""
 
@@ -55,8 +60,13 @@ class Native:
         width: int | None = None,
         label: str | None = None,
         seconds: float | None = None,
+        brief: bool = False,
     ) -> None:
-        """`label`: what people call the function; `seconds`: about how long tracing and compiling take."""
+        """`label`: what people call the function; `seconds`: about how long tracing and compiling take.
+
+        `brief`: it will run so rarely that quick compiling matters more than quick code.
+        """
+        self._brief = brief
         began = time.perf_counter()
         self.label, self._seconds = label, seconds
         self.flat = flat = Flat(fn, examples, static, width)
@@ -116,30 +126,54 @@ class Native:
         variant = f"{lanes}" + "".join(f" {k}" for k in sorted(shared))
         with self._lock:
             if variant not in self._codes:
-                made = self._load(variant, lanes) or self._make(variant, lanes, shared)
-                self._codes[variant] = made
-            return self._codes[variant]
+                draft = self._brief or self.facts.operations > DRAFT
+                found = self._load(variant, lanes) or (
+                    self._load(f"{variant} draft", lanes) if draft else None
+                )
+                self._codes[variant] = found or self._make(variant, lanes, shared, draft)
+            code = self._codes[variant]
+            if (
+                code.draft
+                and not self._brief
+                and code.spent > DRAFT_SECONDS * self.facts.operations
+            ):
+                code = self._codes[variant] = self._make(variant, lanes, shared, False)
+            return code
 
     def _load(self, variant: str, lanes: int) -> Code | None:
         """Code that a known function left on disk."""
         entry = self.facts.codes.get(variant) if self._known else None
-        return None if entry is None else Code.stored(entry, lanes)
+        code = None if entry is None else Code.stored(entry, lanes)
+        if code is not None:
+            code.draft = variant.endswith("draft")
+        return code
 
-    def _make(self, variant: str, lanes: int, shared: frozenset[int]) -> Code:
+    def _make(self, variant: str, lanes: int, shared: frozenset[int], draft: bool) -> Code:
         program = self.program
         with self._phase():
-            code = Code.of(program, lanes, shared)
+            code = Code.of(program, lanes, shared, draft)
+        code.draft = draft
         if self._known and self.plan.out_tree == self._known.result:
-            self.facts.codes[variant] = code.entry
+            self.facts.codes[f"{variant} draft" if draft else variant] = code.entry
             self._known.write(self.facts)
         return code
 
     # one world
 
     def _station(self) -> Station:
-        station = self._local.station = Station(self.code(1), self.inputs, self.outputs)
-        self._local.run = self.code(1).single
+        code = self.code(1)
+        station = self._local.station = Station(code, self.inputs, self.outputs)
+        self._local.run = self._timed if code.draft else code.single
         return station
+
+    def _timed(self, *addresses: int) -> None:
+        """One world by a draft, which is replaced where it has run for long."""
+        code = self.code(1)
+        began = time.perf_counter()
+        code.single(*addresses)
+        code.spent += time.perf_counter() - began
+        if not code.draft:
+            self._local.run = code.single
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """The function of one world's arguments; `out`: arrays of the results' structure to write into."""
@@ -287,10 +321,12 @@ class Native:
                 code.map(first, last, *ins.args, *outs.args, scratch.ctypes.data, table)
             self._scratch.append(scratch)
 
+        began = time.perf_counter()
         others = [pool().submit(work) for _ in range(threads - 1)]
         work()
         for other in others:
             other.result()
+        code.spent += time.perf_counter() - began
 
     def _take(self, code: Code) -> np.ndarray:
         size = code.work_bytes // 8 + 1

@@ -18,6 +18,9 @@ import numpy as np
 from isthmus.errors import BadOption, FallbackWarning, NotTranslatable
 from isthmus.native.call import Native
 from isthmus.native.flat import Flat
+from isthmus.native.stats import Stats
+from isthmus.native.trace import width_of
+from isthmus.phases import counted
 
 PULL = 2.0
 """How much more a cotangent costs than a tangent, roughly."""
@@ -35,7 +38,8 @@ class Jacobian:
         self.argnums = argnums
         picked = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         if wrong := [k for k in picked if not 0 <= k < len(examples)]:
-            raise BadOption(f"argnums names {wrong}, but there are {len(examples)} arguments.")
+            there = counted(len(examples), "argument")
+            raise BadOption(f"argnums asks for argument {wrong[0]}, but there is only {there}.")
         self.flat = Flat(fn, examples, frozenset())
         owners = [k for k, x in enumerate(examples) for _ in jax.tree.leaves(x)]
         self.active = [
@@ -54,7 +58,7 @@ class Jacobian:
             raise BadOption(f"mode is {mode!r}; it can be None, 'forward' or 'reverse'.")
         self.directions = sum(self.sizes) if self.mode == "forward" else rows
         run = self._push if self.mode == "forward" else self._pull
-        seed = np.zeros(self.directions, self.flat.examples[0].dtype)
+        seed = np.zeros(self.directions, f"f{self.flat.width // 8}")
         self.native = Native(run, (*self.flat.examples, seed), width=self.flat.width)
 
     # what is compiled
@@ -155,25 +159,33 @@ class Jacobian:
             return jax.tree.structure(jax.eval_shape(self.flat, *self.flat.examples))
 
     @property
-    def stats(self) -> Any:
+    def stats(self) -> Stats:
         """What the code of one direction consists of."""
         return self.native.stats
 
 
 class XlaJacobian:
-    """The interface of `Jacobian`, run by XLA: what `fallback="xla"` gives."""
+    """The interface of `Jacobian`, run by XLA in the same precision: what `fallback="xla"` gives."""
 
-    def __init__(self, fn: Callable, argnums: Any) -> None:
-        one = lambda *args: (fn(*args), jax.jacfwd(fn, argnums)(*args))
+    def __init__(self, fn: Callable, examples: tuple, argnums: Any, mode: str | None) -> None:
+        self.mode = mode or "forward"
+        slope = (jax.jacfwd if self.mode == "forward" else jax.jacrev)(fn, argnums)
+        one = lambda *args: (fn(*args), slope(*args))
         self._single, self._many = jax.jit(one), jax.jit(jax.vmap(one))
+        self.precise = width_of(jax.tree.leaves(examples)) == 64
 
     def __call__(self, *args: Any) -> tuple[Any, Any]:
-        with jax.enable_x64(True):
+        with jax.enable_x64(self.precise):
             return jax.tree.map(np.asarray, self._single(*args))
 
     def map(self, *args: Any, threads: int | None = None) -> tuple[Any, Any]:
-        with jax.enable_x64(True):
+        with jax.enable_x64(self.precise):
             return jax.tree.map(np.asarray, self._many(*args))
+
+    @property
+    def stats(self) -> Stats:
+        """There is no native code."""
+        return Stats(0, 0, 0, 0, 1, 0.0, 0.0, engine="xla")
 
 
 def jacobian(
@@ -198,4 +210,4 @@ def jacobian(
         if fallback is None:
             raise
         warnings.warn(f"{unknown} Running under XLA.", FallbackWarning, stacklevel=2)
-        return XlaJacobian(fn, argnums)
+        return XlaJacobian(fn, examples, argnums, mode)

@@ -177,29 +177,29 @@ class Effort:
         return f"{quick} loops={self.loops} codegen={self.level}"
 
 
-def effort_for(text: str, lanes: int) -> Effort:
-    """How much work the code of `text` is worth."""
+def effort_for(text: str, lanes: int, brief: bool = False) -> Effort:
+    """How much work the code of `text` is worth; `brief`: it will run so rarely that compiling costs more."""
     lines = text.count("\n")
     if lines < THOROUGH:
         return Effort(2, lanes == 1, lanes == 1 and MAP in text)
-    return Effort(1 if lines < ENDLESS else 0, thorough=False)
+    return Effort(0 if brief or lines >= ENDLESS else 1, thorough=False)
 
 
-def entry_of(text: str, lanes: int) -> str:
+def entry_of(text: str, lanes: int, brief: bool = False) -> str:
     """The name of the machine code of `text` in the store: equal names are equal code."""
-    parts = ("object", str(lanes), str(effort_for(text, lanes)), *toolchain(), text)
+    parts = ("object", str(lanes), str(effort_for(text, lanes, brief)), *toolchain(), text)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def object_of(text: str, lanes: int) -> bytes:
+def object_of(text: str, lanes: int, brief: bool = False) -> bytes:
     """LLVM's work: `text` as an object file in memory."""
-    return patiently(lambda: machine_code(text, lanes))
+    return patiently(lambda: machine_code(text, lanes, brief))
 
 
-def machine_code(text: str, lanes: int) -> bytes:
+def machine_code(text: str, lanes: int, brief: bool = False) -> bytes:
     """The same, in this thread."""
     with _LOCK:
-        effort = effort_for(text, lanes)
+        effort = effort_for(text, lanes, brief)
         machine = target_machine(effort.level)
         module = llvm.parse_assembly(text)
         module.triple = llvm.get_default_triple()
@@ -226,17 +226,23 @@ class Code:
         self.map = ctypes.CFUNCTYPE(None, integer, integer, *[pointer] * 8)(address("map"))
         self.handler = address("handler")
         self.seconds = 0.0
+        self.draft = False
+        """Compiled in haste: to be replaced where it runs for long."""
+        self.spent = 0.0
+        """Seconds that it has run for."""
 
     @classmethod
-    def of(cls, program: Program, lanes: int, shared: frozenset[int] = frozenset()) -> Code:
+    def of(
+        cls, program: Program, lanes: int, shared: frozenset[int] = frozenset(), brief: bool = False
+    ) -> Code:
         """The code of `program`: found on disk, or compiled and put there."""
         began = time.perf_counter()
         text, layout = module_text(program, lanes, shared)
-        entry = entry_of(text, lanes)
+        entry = entry_of(text, lanes, brief)
         code = cls.stored(entry, lanes)
         if code is None:
             digest = hashlib.sha256(text.encode()).hexdigest()
-            image = object_of(text, lanes)
+            image = object_of(text, lanes, brief)
             store.write(entry, {"layout": dataclasses.asdict(layout), "digest": digest}, image)
             code = cls(image, layout, lanes, digest, entry)
         code.seconds = time.perf_counter() - began

@@ -61,18 +61,21 @@ def _is_reverse_only(refused: TypeError) -> bool:
 
 class _Native(Evaluator):
     def __init__(self, f: Callable, x: Vector) -> None:
-        self.gradient = Native(jax.value_and_grad(f), (x,), width=64)
+        make = functools.partial(Native, width=64, brief=True)  # they run a few times only
+        self.gradient = make(jax.value_and_grad(f), (x,), label="reverse mode")
         try:
             push = lambda x, d: jax.jvp(f, (x,), (d,))
-            self.push, self.has_forward = Native(push, (x, x), width=64), True
+            self.push, self.has_forward = make(push, (x, x), label="forward mode"), True
         except TypeError as refused:
             if not _is_reverse_only(refused):
                 raise
-            self.push, self.has_forward = Native(lambda x: (f(x),), (x,), width=64), False
+            self.push, self.has_forward = make(lambda x: (f(x),), (x,), label="values"), False
 
     def reverse(self, x: Vector) -> tuple[float, Vector]:
-        value, slope = self.gradient(x)
-        return float(value), np.asarray(slope)
+        lanes = self.gradient.lanes  # code for lanes is compiled faster than code for one world
+        point = np.tile(x, (1, lanes, 1))
+        value, slope = self.gradient.flat_blocks([point], [np.zeros(1, np.int64)])
+        return float(value[0, 0]), slope[0, 0]
 
     def forward(self, x: Vector, rows: np.ndarray) -> np.ndarray:
         return self._many(x, rows, np.zeros(len(rows)))[1]
@@ -90,7 +93,8 @@ class _Native(Evaluator):
             points, moves = np.tile(x, (len(chosen), 1)), np.zeros((len(chosen), len(x)))
             points[place] += steps[first : first + size]
             moves[place] = 1.0
-            parts.append(self.push.flat_map([points, moves] if self.has_forward else [points]))
+            given = [points, moves] if self.has_forward else [points]
+            parts.append(self.push.flat_map(given))
         return [np.concatenate(x) for x in zip(*parts, strict=True)]
 
 

@@ -89,10 +89,9 @@ def check_gradients(
     """Compares forward mode, reverse mode and differences of the end of a rollout, always in float64.
 
     For every leaf of the model, the weights of its networks, the initial state and the torques: `agrees`, `no
-    effect`, `kink here` (the slope differs to either side) or `WRONG`. `tolerance` is relative to
-    `max(|difference|, typical loss / typical
-    number)`. Also tells by how much halving `dt` [s] changes the motion. `steps` (50 without controls) and
-    further options as in `rollout`. `print` the report.
+    effect`, `kink here` (the slope differs to either side) or `WRONG`. `tolerance` is relative to `max(|difference|,
+    typical loss / typical number)`. Also tells by how much halving `dt` [s] changes the motion. `steps` (50 without
+    controls) and further options as in `rollout`. `print` the report.
     """
     given = as_control(controls)
     steps = _steps(given, steps)
