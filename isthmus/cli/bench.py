@@ -26,7 +26,7 @@ class Bench:
     quick: bool = False
     """Fewer worlds and repeats, some comparisons with XLA left out: a minute or two."""
     only: Annotated[tuple[str, ...], arg(metavar="NAME …")] = ()
-    """importing, starting, pendulum, path, network, quadruped, threads, sysid, sysid-arm, xla-pendulum,
+    """importing, starting, pendulum, path, network, large, quadruped, threads, tree, sysid, sysid-arm, xla-pendulum,
     xla-quadruped."""
     out: Annotated[str, arg(metavar="FOLDER")] = "."
     """Where bench.json and bench.png are written; made if need be."""

@@ -79,9 +79,15 @@ class Compiled:
             examples,
             known=known,
             width=64,
-            label=f"{label} of {counted(plan.size, 'number')}",
+            label=f"{label} of {counted(plan.size, 'number')}{self._again}",
             seconds=SECONDS[name] * self.work,
         )
+
+    @property
+    def _again(self) -> str:
+        """A remark for users where the code cannot be found again without tracing."""
+        own = self.plan.inputs is None and self.plan.parameters.make is not None
+        return " (in every process, as make= is a function of yours)" if own else ""
 
     @property
     def work(self) -> int:

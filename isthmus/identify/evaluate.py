@@ -173,7 +173,10 @@ class Evaluation:
         """Of each point."""
         r, gaps = self.residuals(X)
         rho = lambda x: np.sum(huber(x, self.plan.huber)[0], axis=tuple(range(1, x.ndim)))
-        return rho(r) + rho(gaps) + self.prior.cost(X)
+        with np.errstate(
+            all="ignore"
+        ):  # a simulation that breaks down has a cost that is not finite
+            return rho(r) + rho(gaps) + self.prior.cost(X)
 
     def shortened(self, share: float) -> Evaluation:
         """The same, of the first part of every window only."""

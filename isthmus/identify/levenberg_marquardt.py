@@ -33,9 +33,9 @@ class LevenbergMarquardt(AbstractSearch):
 
     steps: int = 100
     tolerance: float = 1e-9
-    """Relative decrease of the cost, and relative length of a step, below which a point has converged. A decrease by a
-    thousandth of the noise's variance is enough, too, if it is below `STATISTICAL` times this: it moves no estimate by
-    more than a few percent of its standard error."""
+    """Relative decrease of the cost, and relative length of a step, below which a point has converged. Where steps are
+    costly, a decrease by a thousandth of the noise's variance is enough, too, if it is below `STATISTICAL` times this:
+    it moves no estimate by more than a few percent of its standard error."""
     damping: float = 1e-2
     """The first `λ`, relative to the diagonal of the Gauss-Newton matrix."""
     reach: float = np.inf
@@ -113,7 +113,9 @@ def advance(
         state.normal = state.normal.put(taken, tried.take(finite))
 
     small = np.abs(step).max(axis=1) <= options.tolerance * (1e-3 + np.abs(X).max(axis=1))
-    enough = meaningless(options.tolerance, evaluation.data)
+    enough = options.tolerance
+    if not evaluation.matrix_is_cheap:
+        enough = meaningless(options.tolerance, evaluation.data)
     flat = predicted <= enough * np.maximum(cost, 1e-300)
     slow = better & (cost - new_cost <= enough * cost) & (gain > 0.25)
     _damp(state, going, better, gain)

@@ -105,8 +105,8 @@ class Native:
         """Tells people that this function is being made, if it has a name for them."""
         if self.label is None:
             return nullcontext()
-        kept = "" if usable() is None else ", then kept on disk"
-        return phase(f"compiling {self.label}, once{kept}", self._seconds)
+        kept = ", once, then kept on disk" if self._known and usable() is not None else ""
+        return phase(f"compiling {self.label}{kept}", self._seconds)
 
     @property
     def program(self) -> Program:

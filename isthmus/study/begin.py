@@ -23,7 +23,7 @@ LOSSES = ("windows", "multiple_shooting", "one_step", "whole_run")
 """Kinds of losses, to choose from."""
 WINDOW = 0.5
 """Length of the windows that are suggested [s]."""
-GLOBAL_DOFS = 8
+GLOBAL_DOFS = 3
 """Up to so many degrees of freedom, a search from many starts is suggested."""
 
 

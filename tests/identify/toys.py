@@ -18,6 +18,7 @@ class Rastrigin(Evaluation):
         self.evaluations, self.origin = 0, None
 
     count = own = 0
+    matrix_is_cheap = True
 
     @property
     def size(self) -> int:

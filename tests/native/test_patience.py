@@ -48,10 +48,10 @@ def test_ctrl_c_is_heard_while_llvm_works(monkeypatch, tmp_path):
     begun, done = threading.Event(), threading.Event()
     work = llvm.machine_code
 
-    def slow(text, lanes):
+    def slow(text, lanes, brief):
         begun.set()
         assert done.wait(60.0)  # as long as nobody has heard the interrupt
-        return work(text, lanes)
+        return work(text, lanes, brief)
 
     def interrupt():
         begun.wait(60.0)
