@@ -26,7 +26,7 @@ CHAINS, ROUNDS = 24, 20_000
 
 def bare(f: Any, *args: Any, lanes: int = 1) -> Callable[[], None]:
     """A call of the machine code alone: arguments are in place already, results stay there."""
-    code = f.code(lanes)
+    code = f.code(lanes, final=True)
     flat = [np.repeat(np.ravel(x), lanes) for x in args]
     entries = code.layout.total * lanes + 24
     memory = np.zeros(entries)

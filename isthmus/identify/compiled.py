@@ -81,6 +81,7 @@ class Compiled:
             width=64,
             label=f"{label} of {counted(plan.size, 'number')}{self._again}",
             seconds=SECONDS[name] * self.work,
+            hasty=True,
         )
 
     @property

@@ -32,8 +32,10 @@ _POOL: list[ThreadPoolExecutor] = []
 DRAFT = 30_000
 """Operations from which on code is compiled in haste first, and again with care once it has run for long. Of a robot
 of 38 degrees of freedom, the gradient (103,000) then starts after 10 s instead of 23 s of CPU."""
-DRAFT_SECONDS = 2e-4
-"""Seconds of running, for each operation, after which careful compiling pays: about what it takes."""
+HASTY = 2_500
+"""The same for functions of which nobody knows how often they will run."""
+DRAFT_SECONDS = 5e-5
+"""Seconds of running, for each operation, after which code is compiled with care: about half of what that takes."""
 WORTH_A_THREAD = 200_000
 """Floating-point operations below which a batch is not split over threads unasked."""
 
@@ -61,12 +63,14 @@ class Native:
         label: str | None = None,
         seconds: float | None = None,
         brief: bool = False,
+        hasty: bool = False,
     ) -> None:
         """`label`: what people call the function; `seconds`: about how long tracing and compiling take.
 
-        `brief`: it will run so rarely that quick compiling matters more than quick code.
+        `brief`: it will run so rarely that quick compiling matters more than quick code. `hasty`: nobody knows how
+        often it will run, so code of medium length is drafted too.
         """
-        self._brief = brief
+        self._brief, self._draft_from = brief, HASTY if hasty else DRAFT
         began = time.perf_counter()
         self.label, self._seconds = label, seconds
         self.flat = flat = Flat(fn, examples, static, width)
@@ -118,25 +122,25 @@ class Native:
         """The name that finds this function on disk without tracing it; None: there is none."""
         return None if self._known is None else self._known.name
 
-    def code(self, lanes: int, shared: frozenset[int] = frozenset()) -> Code:
+    def code(
+        self, lanes: int, shared: frozenset[int] = frozenset(), *, final: bool = False
+    ) -> Code:
         """Machine code for so many worlds side by side; made or found on disk when first wanted.
 
-        `shared`: positions of the inputs that are the same in all lanes of a block.
+        `shared`: positions of the inputs that are the same in all lanes of a block. `final`: no draft, for those who
+        keep the code and do not come back for a better one.
         """
         variant = f"{lanes}" + "".join(f" {k}" for k in sorted(shared))
         with self._lock:
             if variant not in self._codes:
-                draft = self._brief or self.facts.operations > DRAFT
+                draft = self._brief or (not final and self.facts.operations > self._draft_from)
                 found = self._load(variant, lanes) or (
                     self._load(f"{variant} draft", lanes) if draft else None
                 )
                 self._codes[variant] = found or self._make(variant, lanes, shared, draft)
             code = self._codes[variant]
-            if (
-                code.draft
-                and not self._brief
-                and code.spent > DRAFT_SECONDS * self.facts.operations
-            ):
+            tried = final or code.spent > DRAFT_SECONDS * self.facts.operations
+            if code.draft and tried and not self._brief:
                 code = self._codes[variant] = self._make(variant, lanes, shared, False)
             return code
 

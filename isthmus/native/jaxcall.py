@@ -155,7 +155,7 @@ def _plain(*args: Any, job: Job, worlds: int | None, batched: tuple, dtypes: tup
 def _foreign(*args: Any, job: Job, worlds: int | None, batched: tuple, dtypes: tuple) -> list:
     """The same by a call of machine code from XLA; the last two results are the worlds and scratch."""
     native = job.native
-    code = native.code(1 if worlds is None else native.lanes)
+    code = native.code(1 if worlds is None else native.lanes, final=True)
     lead = () if worlds is None else (worlds,)
     results = [
         jax.ShapeDtypeStruct((*lead, *s.shape), np.dtype(d))
