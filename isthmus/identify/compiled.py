@@ -81,7 +81,7 @@ class Compiled:
             width=64,
             label=f"{label} of {counted(plan.size, 'number')}{self._again}",
             seconds=SECONDS[name] * self.work,
-            hasty=True,
+            hasty=plan.inputs is not None,
         )
 
     @property
