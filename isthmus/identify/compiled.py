@@ -24,6 +24,8 @@ WRITTEN_OUT = 27_000
 """Operations, by an estimate that is high for planar mechanisms, up to which the directions of the Gauss-Newton matrix
 are written out. A double pendulum with 22 numbers is estimated at 26,000, has 8,000, compiles in 1.8 s of CPU and
 takes 4 ms; with directions in lanes 0.9 s and 34 ms. An arm of 7 joints would have 102,000 and compile for 40 s."""
+FEW_ROWS = 1000
+"""Rows of logs up to which a search may be over sooner than careful compiling."""
 LARGE_STEP = 6
 """Links, times evaluations of their dynamics in a row of the log, beyond which nothing is written out."""
 STEPWISE = ("rows", "gradient")
@@ -34,14 +36,18 @@ OF_A_DIRECTION = 2.0
 """Operations of a directional derivative, as a multiple of those of the simulation."""
 
 
-def compiled_for(plan: Plan, example: Window) -> Compiled:
-    """The code of a plan, with `θ` as its input unless the simulation is small enough for written out directions."""
+def compiled_for(plan: Plan, example: Window, rows: int) -> Compiled:
+    """The code of a plan, with `θ` as its input unless the simulation is small enough for written out directions.
+
+    `rows`: how many rows of logs there are to simulate, in all windows together.
+    """
     links = len(plan.parameters.template.link_names)
     if links * stages(plan) * plan.scheme.substeps <= LARGE_STEP:
         direct = Compiled(dataclasses.replace(plan, inputs=None), example)
         if direct.written_out <= WRITTEN_OUT:
             return direct
-    return Compiled(dataclasses.replace(plan, inputs=inputs_of(plan.parameters)), example)
+    general = dataclasses.replace(plan, inputs=inputs_of(plan.parameters))
+    return Compiled(general, example, hasty=rows <= FEW_ROWS)
 
 
 def stages(plan: Plan) -> int:
@@ -52,8 +58,9 @@ def stages(plan: Plan) -> int:
 class Compiled:
     """The functions of `programs` as native code for windows like `example`."""
 
-    def __init__(self, plan: Plan, example: Window) -> None:
-        self.plan, self.example = plan, example
+    def __init__(self, plan: Plan, example: Window, *, hasty: bool = False) -> None:
+        """`hasty`: a search may be over sooner than careful compiling."""
+        self.plan, self.example, self.hasty = plan, example, hasty
 
     def _native(
         self, name: str, fn: Any, *more: Any, label: str, about: Any = (), result: Any = ()
@@ -81,7 +88,7 @@ class Compiled:
             width=64,
             label=f"{label} of {counted(plan.size, 'number')}{self._again}",
             seconds=SECONDS[name] * self.work,
-            hasty=plan.inputs is not None,
+            hasty=self.hasty,
         )
 
     @property

@@ -193,7 +193,9 @@ class Problem:
     @functools.cached_property
     def compiled(self) -> Compiled:
         """Native code of the windows."""
-        return compiled_for(self._plan, jax.tree.map(lambda x: x[0], self.windows[0]))
+        windows = self.windows[0]
+        example = jax.tree.map(lambda x: x[0], windows)
+        return compiled_for(self._plan, example, int(windows["steps"].sum()))
 
     @functools.cached_property
     def _plan(self) -> Plan:
