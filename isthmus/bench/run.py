@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import importlib
-import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from isthmus.bench.machine import machine, versions
 from isthmus.bench.rows import Row
+from isthmus.bench.timing import code_kept_in
 from isthmus.errors import BadOption, did_you_mean
 
 CASES = {
@@ -41,20 +40,6 @@ def chosen(names: Sequence[str]) -> list[str]:
     return [name for name in CASES if not names or name in names]
 
 
-@contextlib.contextmanager
-def compiling_anew() -> Generator[None, None, None]:
-    """Nothing comes from disk: compiling is measured too."""
-    before = os.environ.get("ISTHMUS_CACHE")
-    os.environ["ISTHMUS_CACHE"] = "off"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["ISTHMUS_CACHE"]
-        else:
-            os.environ["ISTHMUS_CACHE"] = before
-
-
 def run(
     names: Sequence[str] = (), quick: bool = False, begin: Callable[[str], None] = lambda name: None
 ) -> dict[str, Any]:
@@ -64,7 +49,7 @@ def run(
     """
     rows: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
-    with compiling_anew():
+    with code_kept_in("off"):
         for name in chosen(names):
             begin(name)
             title, module, function = CASES[name]

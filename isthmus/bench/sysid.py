@@ -6,12 +6,9 @@ it. The peer is measured on some starts, one after the other as it works, and co
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
 import tempfile
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +19,7 @@ from isthmus.bench.machine import hint, is_here
 from isthmus.bench.peers import double_pendulum_text
 from isthmus.bench.rows import Row
 from isthmus.bench.sysid_peer import Log, sysid
+from isthmus.bench.timing import code_kept_in, cpu_seconds
 from isthmus.identify.fit import default_search
 from isthmus.identify.search import AbstractSearch
 from isthmus.phases import counted
@@ -110,11 +108,11 @@ def rows_of(case: Case) -> list[Row]:
     theirs, peer = _peer(case)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        with _cache(folder):
+        with code_kept_in(folder):
             _total(case, case.starts[:1])  # fills the folder
         for count in sorted({min(n, len(case.starts)) for n in COUNTS}):
             for start, place in (("cold", "off"), ("warm", folder)):
-                with _cache(place):
+                with code_kept_in(place):
                     ours, right = _total(case, case.starts[:count])
                 what = f"{counted(count, 'start')}, {start}, compiling included"
                 work = f"{case.work}, {what}: {right} of {count} right ({peer})"
@@ -142,7 +140,7 @@ def _peer(case: Case) -> tuple[float | None, str]:
         search = sysid(case.text, case.logs, case.write, case.low, case.high)
         ends.extend(search(x) for x in few)
 
-    each = _seconds(run) / len(few)
+    each = cpu_seconds(run) / len(few)
     return each, f"peer {case.right(np.stack(ends))} of {len(few)}"
 
 
@@ -158,7 +156,7 @@ def _search(
     """CPU seconds from all starts at once, and how many of them ended right."""
     scale = problem.parameters.scale
     ends: list[np.ndarray] = []
-    took = _seconds(lambda: ends.append(search.search(problem.evaluation, starts / scale).x))
+    took = cpu_seconds(lambda: ends.append(search.search(problem.evaluation, starts / scale).x))
     return took, case.right(ends[0] * scale)
 
 
@@ -167,24 +165,3 @@ def other_searches(starts: int) -> list[tuple[str, AbstractSearch]]:
     local = ist.LevenbergMarquardt()
     hopping = ist.BasinHopping(local, starts, rounds=ROUNDS, batch=starts)
     return [("plain Levenberg-Marquardt", local), ("basin hopping", hopping)]
-
-
-@contextlib.contextmanager
-def _cache(place: str) -> Generator[None]:
-    """Compiled code is kept in a folder, or nowhere (`off`)."""
-    before = os.environ.get("ISTHMUS_CACHE")
-    os.environ["ISTHMUS_CACHE"] = place
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["ISTHMUS_CACHE"]
-        else:
-            os.environ["ISTHMUS_CACHE"] = before
-
-
-def _seconds(run: Callable[[], object]) -> float:
-    """CPU seconds of all threads."""
-    began = time.process_time()
-    run()
-    return time.process_time() - began

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import jax
@@ -35,6 +37,27 @@ def race(
                 run()
             laps.append((clock() - began) / count)
     return [statistics.median(laps) for laps in found]
+
+
+def cpu_seconds(run: Callable[[], object]) -> float:
+    """CPU seconds of all threads."""
+    began = time.process_time()
+    run()
+    return time.process_time() - began
+
+
+@contextlib.contextmanager
+def code_kept_in(place: str) -> Generator[None]:
+    """Inside, compiled code is kept in this folder, or nowhere (`off`), so that compiling is measured too."""
+    before = os.environ.get("ISTHMUS_CACHE")
+    os.environ["ISTHMUS_CACHE"] = place
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["ISTHMUS_CACHE"]
+        else:
+            os.environ["ISTHMUS_CACHE"] = before
 
 
 def fastest(*runs: Callable[[], object], repeats: int = 40) -> list[float]:

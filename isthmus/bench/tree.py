@@ -6,7 +6,6 @@ same physics. XLA takes minutes for the gradient, so a quick run leaves it out.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import equinox as eqx
@@ -17,6 +16,7 @@ import numpy as np
 import isthmus as ist
 from isthmus import native
 from isthmus.bench.rows import Row
+from isthmus.bench.timing import cpu_seconds
 from isthmus.model.model import Model
 from isthmus.spatial.bodies import box
 from isthmus.types import AnyArray, Scalar
@@ -76,15 +76,8 @@ def tree(quick: bool) -> list[Row]:
     return [
         Row(
             f"tree of {model.dof} degrees of freedom, first {name}, compiling included",
-            _seconds(ours), XLA, None if quick else _seconds(theirs), 1.0,
+            cpu_seconds(ours), XLA, None if quick else cpu_seconds(theirs), 1.0,
             missing="left out of a quick run" if quick else "",
         )
         for name, (ours, theirs) in works.items()
     ]  # fmt: skip
-
-
-def _seconds(run: Callable[[], object]) -> float:
-    """CPU seconds of all threads."""
-    began = time.process_time()
-    run()
-    return time.process_time() - began

@@ -31,7 +31,7 @@ _LOCK = threading.Lock()
 _POOL: list[ThreadPoolExecutor] = []
 DRAFT = 30_000
 """Operations from which on code is compiled in haste first, and again with care once it has run for long. Of a robot
-of 38 degrees of freedom, the gradient (103,000) then starts after 10 s instead of 23 s of CPU."""
+of 38 degrees of freedom, the gradient (103,000) then starts after 11 s instead of 23 s of CPU."""
 HASTY = 2_500
 """The same for functions of which nobody knows how often they will run."""
 DRAFT_SECONDS = 5e-5
