@@ -143,15 +143,18 @@ class Map:
 
     def __init__(self, parameters: Parameters, inputs: Inputs) -> None:
         self.parameters, self.inputs = parameters, inputs
+        self._last: tuple[np.ndarray, tuple[np.ndarray, np.ndarray]] | None = None
 
     def __call__(
         self, Z: Float[np.ndarray, "islands p"]
     ) -> tuple[Float[np.ndarray, "islands m"], Float[np.ndarray, "islands m p"]]:
-        """`θ` of each point, and its Jacobian."""
+        """`θ` of each point, and its Jacobian; asked again for the same points, as they were found before."""
         if self.parameters.is_linear:
             theta, A = self._linear
             return theta[None] + Z @ A.T, np.broadcast_to(A[None], (len(Z), *A.shape))
-        return self._curved.map(Z)
+        if self._last is None or not np.array_equal(self._last[0], Z):
+            self._last = Z.copy(), self._curved.map(Z)
+        return self._last[1]
 
     @functools.cached_property
     def _linear(self) -> tuple[np.ndarray, np.ndarray]:
