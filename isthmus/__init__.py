@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from isthmus.model.state import Control as Control
     from isthmus.model.state import State as State
     from isthmus.model.stretch import stretch as stretch
+    from isthmus.motion.motion import Motion as Motion
     from isthmus.report.write import write_report as write_report
     from isthmus.simulate.many import rollout_many as rollout_many
-    from isthmus.simulate.motion import Motion as Motion
     from isthmus.simulate.observe import observe as observe
     from isthmus.simulate.rollout import rollout as rollout
     from isthmus.simulate.rollout import step as step
@@ -87,7 +87,7 @@ _HOMES = {
     "Linear": "isthmus.augment.networks",
     "MLP": "isthmus.augment.networks",
     "Model": "isthmus.model.model",
-    "Motion": "isthmus.simulate.motion",
+    "Motion": "isthmus.motion.motion",
     "MultipleShooting": "isthmus.losses.windows",
     "OneStep": "isthmus.losses.windows",
     "Torque": "isthmus.losses.windows",

@@ -31,8 +31,8 @@ from isthmus.describe.files import read_bytes
 from isthmus.errors import BadWiring
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
-from isthmus.simulate.motion import Motion
-from isthmus.simulate.motion_files import check_target, whole_file
+from isthmus.motion.files import check_target, whole_file
+from isthmus.motion.motion import Motion
 from isthmus.simulate.observe import observe
 
 

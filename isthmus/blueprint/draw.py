@@ -15,7 +15,7 @@ from typing import Any
 from isthmus.augment.names import PREVIOUS
 from isthmus.blueprint.plan import kind_of, recipe_of
 from isthmus.blueprint.wire import Wire
-from isthmus.simulate.motion_files import check_target, whole_file
+from isthmus.motion.files import check_target, whole_file
 
 KINDS = (".png", ".svg", ".pdf")
 COLOURS = "#0072B2 #D55E00 #009E73 #B5528C #E0A100 #56B4E9 #7A6FC2 #8C7853".split()

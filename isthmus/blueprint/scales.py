@@ -13,7 +13,7 @@ from isthmus.augment.wired import Wired
 from isthmus.errors import BadWiring
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 from isthmus.simulate.observe import observe
 from isthmus.types import AnyArray
 

@@ -51,7 +51,7 @@ class Bench:
 def _targets(folder: str) -> tuple[Path, Path]:
     """The two files, refused before the work where they cannot be written."""
     from isthmus.errors import BadFile
-    from isthmus.simulate.motion_files import check_target
+    from isthmus.motion.files import check_target
 
     place = Path(folder)
     try:
@@ -66,7 +66,7 @@ def _targets(folder: str) -> tuple[Path, Path]:
 
 def _write(result: dict[str, Any], data: Path, picture: Path) -> None:
     from isthmus.bench.chart import draw
-    from isthmus.simulate.motion_files import whole_file
+    from isthmus.motion.files import whole_file
     from isthmus.view.plot import save_figure
 
     with whole_file(data) as file:

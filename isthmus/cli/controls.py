@@ -23,7 +23,7 @@ from isthmus.cli.numbers import named_numbers, numbers
 from isthmus.errors import BadFile, BadOption, UnknownName, did_you_mean
 from isthmus.model.address import matching
 from isthmus.model.model import Model
-from isthmus.simulate.motion_files import dof_names, read_table
+from isthmus.motion.files import dof_names, read_table
 
 WAVES = {"sine": ("AMPLITUDE,HERTZ", 2), "chirp": ("AMPLITUDE,HERTZ,HERTZ", 3)}
 FORMS = "zero, numbers, NAME=NUMBER, sine:…, chirp:… or a .csv or .npz file"

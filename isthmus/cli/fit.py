@@ -84,7 +84,7 @@ class Fit:
         path = Path(self.out or "study.toml")
         if path.exists() and not self.force:
             raise BadFile(f"{str(path)!r} is there already; --force replaces it.")
-        from isthmus.simulate.motion_files import check_target, whole_file
+        from isthmus.motion.files import check_target, whole_file
 
         check_target(path, (".toml",))
         with working("looking at robot and logs"):

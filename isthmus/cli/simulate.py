@@ -105,7 +105,7 @@ class Simulate:
             )
 
     def _check_targets(self) -> None:
-        from isthmus.simulate.motion_files import KINDS, check_target
+        from isthmus.motion.files import KINDS, check_target
         from isthmus.view import plot
 
         for path, kinds in ((self.out, KINDS), (self.plot, plot.KINDS)):
@@ -133,7 +133,7 @@ class Simulate:
 
     def _write(self, model: ist.Model, motion: ist.Motion) -> None:
         if self.out:
-            from isthmus.simulate.motion_files import save_motion_file
+            from isthmus.motion.files import save_motion_file
 
             save_motion_file(model, motion, self.out)
         if self.plot:
@@ -149,7 +149,7 @@ def _start(model: ist.Model, q: str, v: str) -> ist.State:
     import numpy as np
 
     from isthmus.model.coordinates import normalise
-    from isthmus.simulate.motion_files import coordinate_names, dof_names
+    from isthmus.motion.files import coordinate_names, dof_names
 
     neutral = ist.State.neutral(model)
     names_q, names_v = coordinate_names(model), dof_names(model)
@@ -225,7 +225,7 @@ def _report(model: ist.Model, motion: ist.Motion, dt: float, wall: float, conser
 
 
 def _positions(model: ist.Model, q: Any) -> str:
-    from isthmus.simulate.motion_files import coordinate_names
+    from isthmus.motion.files import coordinate_names
 
     shown = [
         f"{name} = {value:.4g}" for name, value in zip(coordinate_names(model), q, strict=True)

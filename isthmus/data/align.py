@@ -8,8 +8,8 @@ import numpy as np
 
 from isthmus.data.options import Options
 from isthmus.errors import BadMotion
-from isthmus.simulate.motion import Motion
-from isthmus.simulate.motion_rows import usual_step
+from isthmus.motion.motion import Motion
+from isthmus.motion.rows import usual_step
 from isthmus.types import AnyArray
 
 

@@ -15,7 +15,7 @@ from isthmus.data import datasets_bodies, datasets_pendulums, datasets_push
 from isthmus.data.options import Options
 from isthmus.errors import BadFile, BadOption, did_you_mean
 from isthmus.model.model import Model
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,9 +11,9 @@ from isthmus.data.options import Options
 from isthmus.data.runs import arrays_of, ragged
 from isthmus.errors import BadFile
 from isthmus.model.model import Model
-from isthmus.simulate.motion import About, Motion
-from isthmus.simulate.motion_smooth import unwrap
-from isthmus.simulate.spans import joints_of
+from isthmus.motion.motion import About, Motion
+from isthmus.motion.smooth import unwrap
+from isthmus.motion.spans import joints_of
 from isthmus.types import AnyArray
 
 HALF_WIDTH = 0.0524

@@ -10,8 +10,8 @@ from isthmus.data.options import Options
 from isthmus.data.runs import arrays_of, files_in, ragged
 from isthmus.data.tables import csv_columns
 from isthmus.errors import BadFile
-from isthmus.simulate.motion import About, Motion
-from isthmus.simulate.motion_smooth import unwrap
+from isthmus.motion.motion import About, Motion
+from isthmus.motion.smooth import unwrap
 from isthmus.types import AnyArray
 
 JOINTS = (("joint_1", "revolute"), ("joint_2", "revolute"))

@@ -13,8 +13,8 @@ import numpy as np
 from isthmus.data.options import Options
 from isthmus.data.runs import arrays_of, files_in
 from isthmus.errors import BadFile, MissingExtra
-from isthmus.simulate.motion import About, Motion
-from isthmus.simulate.motion_smooth import unwrap
+from isthmus.motion.motion import About, Motion
+from isthmus.motion.smooth import unwrap
 
 RATE = 250.0
 """Rows a second; the three streams have about as many, each with its own clock."""

@@ -9,12 +9,12 @@ import numpy as np
 
 from isthmus.data.options import Options
 from isthmus.model.model import Model
-from isthmus.simulate import quaternions
-from isthmus.simulate.motion import Motion
-from isthmus.simulate.motion_outliers import found_in
-from isthmus.simulate.motion_rows import GAP, usual_step
-from isthmus.simulate.motion_smooth import unwrap
-from isthmus.simulate.spans import UNKNOWN, Span, known_spans
+from isthmus.motion import quaternions
+from isthmus.motion.motion import Motion
+from isthmus.motion.outliers import found_in
+from isthmus.motion.rows import GAP, usual_step
+from isthmus.motion.smooth import unwrap
+from isthmus.motion.spans import UNKNOWN, Span, known_spans
 
 FEW = 20
 """Rows below which a log is too short to learn from."""

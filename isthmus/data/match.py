@@ -13,9 +13,9 @@ from isthmus.data.tables import Table
 from isthmus.data.units import IN_NAMES, Unit, factor, is_unit
 from isthmus.errors import BadMotion, BadOption, did_you_mean
 from isthmus.model.model import Model
-from isthmus.simulate.motion import About, Motion
-from isthmus.simulate.motion_match import BY_DOF
-from isthmus.simulate.spans import UNKNOWN, JointList, joints_of, spans
+from isthmus.motion.match import BY_DOF
+from isthmus.motion.motion import About, Motion
+from isthmus.motion.spans import UNKNOWN, JointList, joints_of, spans
 from isthmus.types import AnyArray
 
 SLIDING = {"prismatic": 1, "planar": 2, "free": 3}

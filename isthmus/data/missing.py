@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from isthmus.data.names import Target, plain
 from isthmus.errors import did_you_mean
 from isthmus.model.model import Model
-from isthmus.simulate.motion_files import names_of
-from isthmus.simulate.motion_match import BY_DOF
-from isthmus.simulate.spans import JointList, spans
+from isthmus.motion.files import names_of
+from isthmus.motion.match import BY_DOF
+from isthmus.motion.spans import JointList, spans
 
 ADDRESS = {"q": "joint/position", "v": "joint/velocity", "t": "t"}
 

@@ -18,7 +18,7 @@ from isthmus.data.tables import Table, found_files, read_tables
 from isthmus.data.tidy import tidied
 from isthmus.errors import BadMotion, DataWarning
 from isthmus.model.model import Model
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 
 
 def read_motion(

@@ -24,7 +24,7 @@ import numpy as np
 from isthmus.data.options import Options
 from isthmus.describe.files import read_bytes
 from isthmus.errors import BadFile, BadOption, MissingFile
-from isthmus.simulate.motion_files import signal_column
+from isthmus.motion.files import signal_column
 
 PathLike = str | os.PathLike[str]
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from isthmus.data.options import Options
 from isthmus.errors import BadMotion
-from isthmus.simulate import quaternions
-from isthmus.simulate.motion import Motion
-from isthmus.simulate.motion_outliers import found_in
-from isthmus.simulate.motion_rows import GAP, take, usual_step
-from isthmus.simulate.motion_smooth import unwrap
-from isthmus.simulate.spans import known_spans
+from isthmus.motion import quaternions
+from isthmus.motion.motion import Motion
+from isthmus.motion.outliers import found_in
+from isthmus.motion.rows import GAP, take, usual_step
+from isthmus.motion.smooth import unwrap
+from isthmus.motion.spans import known_spans
 
 EPOCH = 1e8
 """Stamps beyond that many seconds are counted from a date, not from a start."""

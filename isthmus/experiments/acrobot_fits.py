@@ -23,7 +23,7 @@ from isthmus.identify.lbfgs import LBFGS
 from isthmus.identify.problem import Problem
 from isthmus.losses.windows import Windows
 from isthmus.model.model import Model
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 from isthmus.types import AnyArray
 
 SMOOTH = (41, 4)

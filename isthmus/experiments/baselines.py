@@ -17,7 +17,7 @@ import numpy as np
 
 from isthmus.model.model import Model
 from isthmus.model.state import State
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 from isthmus.simulate.rollout import step
 
 ROOT = 3

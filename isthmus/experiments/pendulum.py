@@ -34,8 +34,8 @@ from isthmus.losses.windows import WholeRun, Windows
 from isthmus.model.builder import Builder
 from isthmus.model.model import Model
 from isthmus.model.state import State
+from isthmus.motion.motion import Motion
 from isthmus.simulate.many import rollout_many
-from isthmus.simulate.motion import Motion
 
 LENGTHS = (0.091, 0.070)
 """Of the links, as published [m]."""

@@ -35,7 +35,7 @@ from isthmus.library.swimmer import swimmer
 from isthmus.losses.windows import Windows
 from isthmus.model.model import Model
 from isthmus.model.state import Control
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 from isthmus.simulate.rollout import rollout
 
 Predict = Callable[[Motion], tuple[np.ndarray, np.ndarray]]

@@ -11,7 +11,7 @@ import numpy as np
 from isthmus.errors import MissingExtra
 from isthmus.export.mjcf import to_mjcf
 from isthmus.model.model import Model
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 
 ROW, INNER = 0.01, 0.005
 """Time between rows, and between MuJoCo's steps [s]."""

@@ -41,7 +41,7 @@ from isthmus.export.objects import Damaged, Reader, Writer
 from isthmus.export.topology import from_topology, topology
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model, leaf_fields
-from isthmus.simulate.motion_files import check_target, whole_file
+from isthmus.motion.files import check_target, whole_file
 from isthmus.types import AnyArray
 
 FORMAT = 1

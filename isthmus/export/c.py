@@ -11,10 +11,10 @@ import numpy as np
 from isthmus.errors import BadOption
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, prescribed_rows
+from isthmus.motion.files import coordinate_names, dof_names
 from isthmus.native.c import CCode, to_c
 from isthmus.native.c_names import identifier, path_name
 from isthmus.simulate.integrate import Scheme
-from isthmus.simulate.motion_files import coordinate_names, dof_names
 from isthmus.simulate.rollout import check_dt, step
 from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.types import Number

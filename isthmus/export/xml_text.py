@@ -11,7 +11,7 @@ import numpy as np
 
 from isthmus.describe.files import PathLike
 from isthmus.errors import BadOption, NotExpressible
-from isthmus.simulate.motion_files import check_target, whole_file
+from isthmus.motion.files import check_target, whole_file
 
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML can hold, not even escaped."""

@@ -15,7 +15,7 @@ from isthmus.losses.residuals import HEADING, Channel, headings
 from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 
 CONTROL, FORCE, EXTRA = "joint/control", "link/external_force", "extra/"
 """Signals of a log that act on the mechanism."""

@@ -22,7 +22,7 @@ from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import forward_kinematics
 from isthmus.dynamics.rnea import link_accelerations
 from isthmus.model.model import Model
-from isthmus.simulate.motion_files import dof_names
+from isthmus.motion.files import dof_names
 from isthmus.spatial.products import mm, mtm
 from isthmus.spatial.vectors import cross, skew
 from isthmus.types import AnyArray, Coordinates, Joints, Spatial

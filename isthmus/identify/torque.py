@@ -20,9 +20,9 @@ from isthmus.identify.realisable import Prior, nearest_realisable
 from isthmus.identify.regressor import link_of, ordered, parameter_names, parameter_vector
 from isthmus.identify.torque_data import TorqueData, torque_data
 from isthmus.model.model import Model
-from isthmus.simulate.motion import Motion
-from isthmus.simulate.motion_files import dof_names
-from isthmus.simulate.motion_smooth import LocalFit
+from isthmus.motion.files import dof_names
+from isthmus.motion.motion import Motion
+from isthmus.motion.smooth import LocalFit
 from isthmus.types import AnyArray
 
 FRICTION = ("damping", "friction")

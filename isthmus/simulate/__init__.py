@@ -1,1 +1,5 @@
-"""Time: one step, many steps, and the motion they make."""
+"""Steps in time: from a state and a control to the next state, and rollouts of many steps.
+
+Start with `rollout.py` (`step`, `rollout`); `accelerate.py` is what happens inside one step,
+`integrate.py` has the integrators, `engine.py` chooses between native code and XLA.
+"""

@@ -23,11 +23,11 @@ from isthmus.model.state import (
     prescribed_rows,
     with_memory,
 )
+from isthmus.motion.motion import Motion
+from isthmus.motion.spans import joints_of
 from isthmus.simulate.accelerate import impose
 from isthmus.simulate.engine import Engine, compiled, wants_native
 from isthmus.simulate.integrate import Scheme, advance
-from isthmus.simulate.motion import Motion
-from isthmus.simulate.spans import joints_of
 from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.types import AnyArray, Number
 

@@ -13,7 +13,7 @@ import numpy as np
 from isthmus.errors import BadStudy, DataWarning
 from isthmus.library.shipped import PREFIX
 from isthmus.model.model import Model
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 from isthmus.study.build import Trials, files_in, read, robot_of
 from isthmus.study.study import Study
 

@@ -17,7 +17,7 @@ from isthmus.identify.problem import Problem
 from isthmus.library.shipped import PREFIX, shipped
 from isthmus.losses.residuals import channel
 from isthmus.model.model import Model
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 from isthmus.study.study import Study
 from isthmus.study.tables import words_of
 

@@ -15,8 +15,8 @@ from isthmus.export.urdf import export_urdf
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem import Problem
 from isthmus.model.model import Model
+from isthmus.motion.files import whole_file
 from isthmus.report.write import write_report
-from isthmus.simulate.motion_files import whole_file
 from isthmus.study.study import Study
 from isthmus.study.tables import words_of
 

@@ -16,7 +16,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from isthmus.dynamics.kinematics import forward_kinematics
 from isthmus.model.model import Model
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 from isthmus.spatial import rotations
 
 INK, PAPER = "#16324f", "#ffffff"

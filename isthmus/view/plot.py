@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from isthmus.model.model import Model
-from isthmus.simulate.motion import Motion
-from isthmus.simulate.motion_files import check_target, coordinate_names, dof_names, whole_file
+from isthmus.motion.files import check_target, coordinate_names, dof_names, whole_file
+from isthmus.motion.motion import Motion
 
 KINDS = (".png", ".svg", ".pdf")
 MOST = 12

@@ -11,8 +11,8 @@ from isthmus.cli import parts, simulate
 from isthmus.cli.controls import read_commands
 from isthmus.cli.main import main
 from isthmus.cli.simulate import Integrator
+from isthmus.motion.files import read_motion_file
 from isthmus.simulate.integrate import INTEGRATORS
-from isthmus.simulate.motion_files import read_motion_file
 from tests.cli.test_main import one_sentence
 
 PENDULUM = ist.library.pendulum(2)

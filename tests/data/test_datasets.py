@@ -12,7 +12,7 @@ from isthmus.data.datasets import DATASETS
 from isthmus.data.datasets_push import outlines
 from isthmus.dynamics import forward_kinematics, point_motion
 from isthmus.errors import BadFile, BadMotion, BadOption, MissingFile
-from isthmus.simulate import quaternions
+from isthmus.motion import quaternions
 
 PENDULUM = ist.library.pendulum(2)
 

@@ -9,7 +9,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadMotion, DataWarning
-from isthmus.simulate import quaternions
+from isthmus.motion import quaternions
 from tests.data.logs import sines, write_csv
 
 PENDULUM = ist.library.pendulum(2)

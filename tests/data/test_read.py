@@ -10,7 +10,7 @@ import pytest
 import isthmus as ist
 from isthmus.data import tables
 from isthmus.errors import BadFile, BadMotion, BadOption, DataWarning, MissingFile
-from isthmus.simulate.spans import joints_of
+from isthmus.motion.spans import joints_of
 from tests.data.logs import sines, write_csv
 
 PENDULUM = ist.library.pendulum(2)

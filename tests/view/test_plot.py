@@ -7,7 +7,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption
-from isthmus.simulate.motion_files import coordinate_names
+from isthmus.motion.files import coordinate_names
 from isthmus.view.plot import MOST, plot_motion, save_figure
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadMotion, BadOption
-from isthmus.simulate import quaternions
-from isthmus.simulate.spans import joints_of
+from isthmus.motion import quaternions
+from isthmus.motion.spans import joints_of
 
 PENDULUM = ist.library.pendulum(2)
 CUBE = ist.library.cube()

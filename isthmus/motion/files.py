@@ -25,8 +25,8 @@ import numpy as np
 from isthmus.describe.files import read_bytes
 from isthmus.errors import BadFile, BadOption, did_you_mean
 from isthmus.model.model import Model
-from isthmus.simulate.motion import Motion
-from isthmus.simulate.spans import JointList, joints_of
+from isthmus.motion.motion import Motion
+from isthmus.motion.spans import JointList, joints_of
 from isthmus.types import AnyArray
 
 PARTS: dict[str, tuple[str, str]] = {

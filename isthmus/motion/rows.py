@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.errors import BadMotion, BadOption
-from isthmus.simulate.motion import Motion
+from isthmus.motion.motion import Motion
 
 GAP = 3.0
 """A step longer than this many usual ones is a gap."""

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from isthmus.errors import BadMotion, BadOption, did_you_mean
-from isthmus.simulate import quaternions
-from isthmus.simulate.motion import Motion
-from isthmus.simulate.motion_rows import GAP, single, usual_step
-from isthmus.simulate.spans import known_spans, quaternion_of_signal
+from isthmus.motion import quaternions
+from isthmus.motion.motion import Motion
+from isthmus.motion.rows import GAP, single, usual_step
+from isthmus.motion.spans import known_spans, quaternion_of_signal
 
 CHUNK = 20_000
 """Rows whose windows are held in memory at a time."""

@@ -9,8 +9,8 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption
-from isthmus.simulate import motion_files
-from isthmus.simulate.motion_files import (
+from isthmus.motion import files
+from isthmus.motion.files import (
     coordinate_names,
     dof_names,
     read_motion_file,
@@ -162,7 +162,7 @@ def test_a_file_appears_whole_or_not_at_all(error, tmp_path, monkeypatch):
         file.write(b"half")  # ty: ignore
         raise error
 
-    monkeypatch.setattr(motion_files, "_write_csv", interrupted)
+    monkeypatch.setattr(files, "_write_csv", interrupted)
     with pytest.raises(KeyboardInterrupt if error is KeyboardInterrupt else BadFile):
         save_motion_file(model, motion, path)
     assert path.read_text(encoding="utf-8") == "what was there before"

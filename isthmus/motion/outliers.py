@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 
 from isthmus.errors import BadOption
-from isthmus.simulate.motion import Motion
-from isthmus.simulate.motion_rows import single
-from isthmus.simulate.motion_smooth import continuous
-from isthmus.simulate.spans import known_spans
+from isthmus.motion.motion import Motion
+from isthmus.motion.rows import single
+from isthmus.motion.smooth import continuous
+from isthmus.motion.spans import known_spans
 from isthmus.types import AnyArray
 
 NEIGHBOURS = 5

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from isthmus.errors import BadMotion, BadOption
 from isthmus.model.arrays import as_leaf
 from isthmus.model.state import State
-from isthmus.simulate.spans import JointList
+from isthmus.motion.spans import JointList
 from isthmus.types import AnyArray
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Motion(eqx.Module):
         return self.t.shape[-1]
 
     def __str__(self) -> str:
-        from isthmus.simulate.motion_text import as_text
+        from isthmus.motion.text import as_text
 
         return as_text(self)
 
@@ -98,7 +98,7 @@ class Motion(eqx.Module):
 
     def __getitem__(self, rows: Any) -> Motion:
         """Some of the rows: `motion[100:200]`, `motion[::2]`, `motion[mask]`."""
-        from isthmus.simulate.motion_rows import take
+        from isthmus.motion.rows import take
 
         if isinstance(rows, int | np.integer):
             raise BadOption(
@@ -108,7 +108,7 @@ class Motion(eqx.Module):
 
     def between(self, start: float, stop: float) -> Motion:
         """The rows with `start ≤ t ≤ stop` [s]."""
-        from isthmus.simulate.motion_rows import between
+        from isthmus.motion.rows import between
 
         return between(self, start, stop)
 
@@ -125,7 +125,7 @@ class Motion(eqx.Module):
         `at`, times [s] at which a new piece begins; `parts`, how many pieces of equal length; `share`, the first
         piece's share of the rows (0.8: the rest is held out); `gap`, the longest step [s] that is no gap.
         """
-        from isthmus.simulate.motion_rows import split
+        from isthmus.motion.rows import split
 
         return split(self, at=at, parts=parts, share=share, gap=gap)
 
@@ -143,7 +143,7 @@ class Motion(eqx.Module):
         `linear`, `cubic`, `nearest`, `previous` (held, as a command is). What was not measured is bridged up to
         `across` [s] (None: three of a signal's usual steps) and stays NaN beyond. Filter before thinning out.
         """
-        from isthmus.simulate.motion_resample import resample
+        from isthmus.motion.resample import resample
 
         return resample(self, dt, t, method, across)
 
@@ -158,7 +158,7 @@ class Motion(eqx.Module):
 
         `only` names what to filter (`"q"`, `"v"`, signals); None: everything. Needs even time stamps, no NaN.
         """
-        from isthmus.simulate.motion_smooth import low_pass
+        from isthmus.motion.smooth import low_pass
 
         return low_pass(self, cutoff, order, only)
 
@@ -168,19 +168,19 @@ class Motion(eqx.Module):
         Works on each joint's manifold, with uneven stamps and with rows not measured; no window reaches over a gap.
         `smooth`: the positions are replaced by the polynomial's too.
         """
-        from isthmus.simulate.motion_smooth import differentiate
+        from isthmus.motion.smooth import differentiate
 
         return differentiate(self, window, order, smooth)
 
     def without_outliers(self, threshold: float = 8.0) -> Motion:
         """Single rows that stand out from their neighbours by `threshold` times the usual are NaN, not measured."""
-        from isthmus.simulate.motion_outliers import without_outliers
+        from isthmus.motion.outliers import without_outliers
 
         return without_outliers(self, threshold)
 
     def continuous(self) -> Motion:
         """Angles without jumps by 2π, quaternions without changes of sign."""
-        from isthmus.simulate.motion_smooth import continuous
+        from isthmus.motion.smooth import continuous
 
         return continuous(self)
 
@@ -188,13 +188,13 @@ class Motion(eqx.Module):
 
     def matched(self, model: Model) -> Motion:
         """With the joints in the order of `model`, by name; refuses the motion of another robot."""
-        from isthmus.simulate.motion_match import matched
+        from isthmus.motion.match import matched
 
         return matched(self, model)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes `.npz` or `.csv`, which `isthmus.read_motion` reads without loss."""
-        from isthmus.simulate.motion_files import save_motion
+        from isthmus.motion.files import save_motion
 
         save_motion(self, path)
 

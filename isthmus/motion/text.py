@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from isthmus.model.arrays import is_traced
-from isthmus.simulate.motion import Motion
-from isthmus.simulate.motion_rows import usual_step
-from isthmus.simulate.spans import known_spans
+from isthmus.motion.motion import Motion
+from isthmus.motion.rows import usual_step
+from isthmus.motion.spans import known_spans
 
 
 def as_text(motion: Motion) -> str:
