@@ -10,16 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from isthmus import library as library
-    from isthmus.augment.guarantees import Conservative as Conservative
-    from isthmus.augment.guarantees import Dissipative as Dissipative
-    from isthmus.augment.guarantees import Internal as Internal
-    from isthmus.augment.guarantees import Lagrangian as Lagrangian
-    from isthmus.augment.networks import GRU as GRU
-    from isthmus.augment.networks import MLP as MLP
-    from isthmus.augment.networks import Constant as Constant
-    from isthmus.augment.networks import Filter as Filter
-    from isthmus.augment.networks import Linear as Linear
-    from isthmus.augment.networks import Spline as Spline
     from isthmus.blueprint.blueprint import Blueprint as Blueprint
     from isthmus.blueprint.blueprint import detach as detach
     from isthmus.blueprint.wire import Wire as Wire
@@ -53,6 +43,16 @@ if TYPE_CHECKING:
     from isthmus.model.state import State as State
     from isthmus.model.stretch import stretch as stretch
     from isthmus.motion.motion import Motion as Motion
+    from isthmus.networks.guarantees import Conservative as Conservative
+    from isthmus.networks.guarantees import Dissipative as Dissipative
+    from isthmus.networks.guarantees import Internal as Internal
+    from isthmus.networks.guarantees import Lagrangian as Lagrangian
+    from isthmus.networks.recipes import GRU as GRU
+    from isthmus.networks.recipes import MLP as MLP
+    from isthmus.networks.recipes import Constant as Constant
+    from isthmus.networks.recipes import Filter as Filter
+    from isthmus.networks.recipes import Linear as Linear
+    from isthmus.networks.recipes import Spline as Spline
     from isthmus.report.write import write_report as write_report
     from isthmus.simulate.many import rollout_many as rollout_many
     from isthmus.simulate.observe import observe as observe
@@ -70,22 +70,22 @@ _HOMES = {
     "Blueprint": "isthmus.blueprint.blueprint",
     "Builder": "isthmus.model.builder",
     "CMAES": "isthmus.identify.cma",
-    "Conservative": "isthmus.augment.guarantees",
-    "Constant": "isthmus.augment.networks",
+    "Conservative": "isthmus.networks.guarantees",
+    "Constant": "isthmus.networks.recipes",
     "Control": "isthmus.model.state",
-    "Dissipative": "isthmus.augment.guarantees",
-    "Filter": "isthmus.augment.networks",
+    "Dissipative": "isthmus.networks.guarantees",
+    "Filter": "isthmus.networks.recipes",
     "Fit": "isthmus.identify.fit",
     "Free": "isthmus.identify.free",
-    "GRU": "isthmus.augment.networks",
-    "Internal": "isthmus.augment.guarantees",
+    "GRU": "isthmus.networks.recipes",
+    "Internal": "isthmus.networks.guarantees",
     "IsthmusError": "isthmus.errors",
     "LBFGS": "isthmus.identify.lbfgs",
-    "Lagrangian": "isthmus.augment.guarantees",
+    "Lagrangian": "isthmus.networks.guarantees",
     "LengtheningHorizon": "isthmus.identify.horizon",
     "LevenbergMarquardt": "isthmus.identify.levenberg_marquardt",
-    "Linear": "isthmus.augment.networks",
-    "MLP": "isthmus.augment.networks",
+    "Linear": "isthmus.networks.recipes",
+    "MLP": "isthmus.networks.recipes",
     "Model": "isthmus.model.model",
     "Motion": "isthmus.motion.motion",
     "MultipleShooting": "isthmus.losses.windows",
@@ -93,7 +93,7 @@ _HOMES = {
     "Torque": "isthmus.losses.windows",
     "Population": "isthmus.identify.population",
     "Problem": "isthmus.identify.problem",
-    "Spline": "isthmus.augment.networks",
+    "Spline": "isthmus.networks.recipes",
     "State": "isthmus.model.state",
     "Study": "isthmus.study.study",
     "WholeRun": "isthmus.losses.windows",

@@ -1,1 +1,5 @@
-"""Which networks read what and correct what: written apart from the physics, checked before the first step."""
+"""Which networks read which signals and correct which: written by the user, apart from the physics.
+
+`wire.py` and `blueprint.py` are what users write; `resolve.py` and `checks.py` turn it into plans for
+one model before the first step. What then runs inside the step is `isthmus.networks`.
+"""

@@ -11,8 +11,6 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from isthmus.augment.networks import made
-from isthmus.augment.wired import Wired
 from isthmus.blueprint import checks
 from isthmus.blueprint.plan import (
     inputs_of,
@@ -33,6 +31,8 @@ from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.motion.files import check_target, whole_file
 from isthmus.motion.motion import Motion
+from isthmus.networks.recipes import made
+from isthmus.networks.wired import Wired
 from isthmus.simulate.observe import observe
 
 

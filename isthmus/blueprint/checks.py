@@ -9,13 +9,13 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from isthmus.augment.laws import CONJUGATE
-from isthmus.augment.names import PREVIOUS, signals_of
-from isthmus.augment.wired import Plan
 from isthmus.blueprint.resolve import Place, place
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadWiring
 from isthmus.model.model import Model
+from isthmus.networks.laws import CONJUGATE
+from isthmus.networks.names import PREVIOUS, signals_of
+from isthmus.networks.wired import Plan
 
 BLOCKWISE = ("link/articulated_inertia", "link/acceleration")
 """Signals that are published level by level: they are not all known when the first of them is corrected."""

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from isthmus.augment.names import PREVIOUS
 from isthmus.blueprint.plan import kind_of, recipe_of
 from isthmus.blueprint.wire import Wire
 from isthmus.motion.files import check_target, whole_file
+from isthmus.networks.names import PREVIOUS
 
 KINDS = (".png", ".svg", ".pdf")
 COLOURS = "#0072B2 #D55E00 #009E73 #B5528C #E0A100 #56B4E9 #7A6FC2 #8C7853".split()

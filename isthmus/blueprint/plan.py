@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.augment.laws import triangle
-from isthmus.augment.names import PREVIOUS
-from isthmus.augment.wired import Plan
 from isthmus.blueprint import checks
 from isthmus.blueprint.resolve import Place, place, reading
 from isthmus.blueprint.wire import Named, Wire
 from isthmus.errors import BadWiring
 from isthmus.model.model import Model
+from isthmus.networks.laws import triangle
+from isthmus.networks.names import PREVIOUS
+from isthmus.networks.wired import Plan
 
 
 def planned(model: Model, wire: Wire, name: str) -> Plan:

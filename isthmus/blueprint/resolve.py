@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from isthmus.augment.names import PREVIOUS, select, shape_of, signals_of
-from isthmus.augment.wired import Reading
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadWiring, UnknownName, UnknownSignal
 from isthmus.model.model import LeafSpec, Model
+from isthmus.networks.names import PREVIOUS, select, shape_of, signals_of
+from isthmus.networks.wired import Reading
 
 BODIES = ("link", "joint", "dof", "coordinate")
 """Families whose rows belong to a joint or to the link that it carries: they can stand for each other."""

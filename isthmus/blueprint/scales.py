@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from isthmus.augment.names import PREVIOUS
-from isthmus.augment.wired import Wired
 from isthmus.errors import BadWiring
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.motion.motion import Motion
+from isthmus.networks.names import PREVIOUS
+from isthmus.networks.wired import Wired
 from isthmus.simulate.observe import observe
 from isthmus.types import AnyArray
 

@@ -12,10 +12,10 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from isthmus.augment.guarantees import GUARANTEES
-from isthmus.augment.networks import RECIPES
 from isthmus.blueprint.wire import Named, Wire
 from isthmus.errors import BadOption, BadWiring, did_you_mean
+from isthmus.networks.guarantees import GUARANTEES
+from isthmus.networks.recipes import RECIPES
 
 Networks = Mapping[str, Any]
 """Networks of the user's, by the name that stands for them in text: a module, or a recipe."""

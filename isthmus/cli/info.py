@@ -88,7 +88,7 @@ def _network(wired: Any) -> dict[str, Any]:
 
 
 def _signals(model: ist.Model) -> list[dict[str, Any]]:
-    from isthmus.augment.names import shape_of, signals_of
+    from isthmus.networks.names import shape_of, signals_of
 
     return [
         {"name": s.name, "shape": list(shape_of(model, s)), "unit": s.unit, "meaning": s.meaning}

@@ -168,7 +168,7 @@ def _refuse_too_large(model: ist.Model, steps: int, record: tuple[str, ...]) -> 
     """Refuses a motion that does not fit into half of the memory."""
     import numpy as np
 
-    from isthmus.augment.names import select, shape_of, signals_of
+    from isthmus.networks.names import select, shape_of, signals_of
 
     specs = {spec.name: spec for spec in signals_of(model)}
     chosen = [shape_of(model, specs[select(model, name).name]) for name in record]

@@ -9,13 +9,13 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator
 
-from isthmus.augment.names import QUANTITIES, select
 from isthmus.errors import UnknownName
 from isthmus.model import address
 from isthmus.model.model import Model
 from isthmus.motion.files import PARTS, names_of, velocity_columns
 from isthmus.motion.match import BY_DOF
 from isthmus.motion.spans import UNKNOWN, JointList
+from isthmus.networks.names import QUANTITIES, select
 
 WORDS: dict[str, str] = {
     "q": "q pos position positions angle theta qpos joint_position",

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.augment.signals import NO_SIGNALS, NoSignals
 from isthmus.dynamics.crba import mass_matrix
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
@@ -18,6 +17,7 @@ from isthmus.dynamics.rnea import bias_forces, bias_torque, upwards
 from isthmus.model.levels import joints_in_order, levels_of
 from isthmus.model.model import Model
 from isthmus.model.state import prescribed_rows
+from isthmus.networks.signals import NO_SIGNALS, NoSignals
 from isthmus.spatial.products import mm, mmt, mtm, mtv, mv
 from isthmus.spatial.solve import inverse_spd
 from isthmus.spatial.transforms import carried_back

@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.augment.signals import NO_SIGNALS, NoSignals
 from isthmus.dynamics.exact import exact
 from isthmus.model.coordinates import expand_q, expand_v
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import layout_of
 from isthmus.model.levels import in_order, levels_of
 from isthmus.model.model import Model
+from isthmus.networks.signals import NO_SIGNALS, NoSignals
 from isthmus.spatial import rotations, transforms
 from isthmus.spatial.inertia import spatial_inertia
 from isthmus.spatial.products import mm, mtv, mv

@@ -11,7 +11,6 @@ import jax
 import numpy as np
 from scipy.signal import savgol_filter
 
-from isthmus.augment.networks import GRU
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import FitWarning
@@ -24,6 +23,7 @@ from isthmus.identify.problem import Problem
 from isthmus.losses.windows import Windows
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
+from isthmus.networks.recipes import GRU
 from isthmus.types import AnyArray
 
 SMOOTH = (41, 4)

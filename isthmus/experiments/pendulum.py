@@ -16,7 +16,6 @@ import jax
 import numpy as np
 from scipy.signal import savgol_filter
 
-from isthmus.augment.networks import MLP
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.data.read import read_motion
@@ -35,6 +34,7 @@ from isthmus.model.builder import Builder
 from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.motion.motion import Motion
+from isthmus.networks.recipes import MLP
 from isthmus.simulate.many import rollout_many
 
 LENGTHS = (0.091, 0.070)

@@ -17,8 +17,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from isthmus.augment.guarantees import Dissipative
-from isthmus.augment.networks import MLP
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.data.read import read_motion
@@ -36,6 +34,8 @@ from isthmus.losses.windows import Windows
 from isthmus.model.model import Model
 from isthmus.model.state import Control
 from isthmus.motion.motion import Motion
+from isthmus.networks.guarantees import Dissipative
+from isthmus.networks.recipes import MLP
 from isthmus.simulate.rollout import rollout
 
 Predict = Callable[[Motion], tuple[np.ndarray, np.ndarray]]

@@ -21,9 +21,6 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
-from isthmus.augment.names import shape_of, signals_of
-from isthmus.augment.networks import RECIPES
-from isthmus.augment.wired import Plan, Wired
 from isthmus.blueprint.plan import (
     inputs_of,
     kind_of,
@@ -42,6 +39,9 @@ from isthmus.export.topology import from_topology, topology
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model, leaf_fields
 from isthmus.motion.files import check_target, whole_file
+from isthmus.networks.names import shape_of, signals_of
+from isthmus.networks.recipes import RECIPES
+from isthmus.networks.wired import Plan, Wired
 from isthmus.types import AnyArray
 
 FORMAT = 1

@@ -18,7 +18,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from isthmus.augment.networks import (
+from isthmus.errors import BadOption, did_you_mean
+from isthmus.networks.recipes import (
     BSpline,
     Foreign,
     GatedUnit,
@@ -27,7 +28,6 @@ from isthmus.augment.networks import (
     Perceptron,
     Same,
 )
-from isthmus.errors import BadOption, did_you_mean
 
 OURS = {f"isthmus.{c.__name__}": c for c in (Layer, Perceptron, BSpline, Same, GatedUnit, LowPass)}
 FOREIGN = "isthmus.Foreign"

@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from isthmus.augment.signals import Signals
 from isthmus.identify.window import (
     Carry,
     Plan,
@@ -30,6 +29,7 @@ from isthmus.identify.window import (
     setting_of,
 )
 from isthmus.losses.penalties import huber
+from isthmus.networks.signals import Signals
 from isthmus.types import AnyArray
 
 BLOCKS = 4

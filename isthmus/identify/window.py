@@ -14,7 +14,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from isthmus.augment.signals import Signals
 from isthmus.dynamics.rnea import inverse_dynamics
 from isthmus.identify.groups import Setting
 from isthmus.identify.inputs import Inputs
@@ -23,6 +22,7 @@ from isthmus.losses.residuals import Channel
 from isthmus.model import coordinates
 from isthmus.model.model import leaf_fields
 from isthmus.model.state import Control, State
+from isthmus.networks.signals import Signals
 from isthmus.simulate.accelerate import accelerate
 from isthmus.simulate.integrate import Scheme, advance
 from isthmus.types import AnyArray

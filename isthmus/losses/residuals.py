@@ -12,9 +12,9 @@ from collections.abc import Callable
 import jax.numpy as jnp
 import numpy as np
 
-from isthmus.augment.names import Selection, count_rows, select, signals_of
-from isthmus.augment.signals import Signals
 from isthmus.model.model import Model
+from isthmus.networks.names import Selection, count_rows, select, signals_of
+from isthmus.networks.signals import Signals
 from isthmus.spatial import rotations
 from isthmus.types import AnyArray
 

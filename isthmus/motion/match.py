@@ -6,11 +6,11 @@ import dataclasses
 
 import numpy as np
 
-from isthmus.augment.names import QUANTITIES
 from isthmus.errors import BadMotion, did_you_mean
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.motion.spans import UNKNOWN, Span, joints_of, spans
+from isthmus.networks.names import QUANTITIES
 from isthmus.types import AnyArray
 
 BY_DOF = tuple(spec.name for spec in QUANTITIES if spec.rows == "dof")

@@ -9,7 +9,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from isthmus.augment.names import signals_of
 from isthmus.identify.cut import cut
 from isthmus.identify.evaluate import Evaluation
 from isthmus.identify.fit import Fit
@@ -20,6 +19,7 @@ from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import MultipleShooting, Span, Windows
 from isthmus.model.model import Model
 from isthmus.model.state import State
+from isthmus.networks.names import signals_of
 from isthmus.simulate.many import rollout_many
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.augment.names import signals_of
 from isthmus.blueprint.blueprint import detach
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem import Problem
 from isthmus.model.model import Model
 from isthmus.model.state import State
+from isthmus.networks.names import signals_of
 from isthmus.report import charts
 from isthmus.report.html import Markup, joined, named, tag
 from isthmus.report.numbers import count, padded

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isthmus.augment.names import select, signals_of
 from isthmus.identify.fit import Estimate, Fit
 from isthmus.identify.problem import Problem
 from isthmus.identify.quality import Errors
 from isthmus.identify.table import effort, much_remains
 from isthmus.losses.residuals import HEADING
 from isthmus.model.model import Model
+from isthmus.networks.names import select, signals_of
 from isthmus.report import charts
 from isthmus.report.html import Markup, joined, named, tag
 from isthmus.report.numbers import count, plain, with_error

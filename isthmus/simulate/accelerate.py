@@ -6,7 +6,6 @@ import dataclasses
 
 import jax.numpy as jnp
 
-from isthmus.augment.signals import NoSignals
 from isthmus.dynamics.aba import forward_dynamics
 from isthmus.dynamics.actuators import motor_slope, motor_torque
 from isthmus.dynamics.exact import exact
@@ -14,6 +13,7 @@ from isthmus.dynamics.kinematics import forward_kinematics
 from isthmus.dynamics.passive import limit_slopes, limit_torque, passive_slope, passive_torque
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, prescribed_rows
+from isthmus.networks.signals import NoSignals
 from isthmus.types import AnyArray, Coordinates, Joints, Scalar
 
 

@@ -9,12 +9,12 @@ from typing import Literal
 import equinox as eqx
 import jax.numpy as jnp
 
-from isthmus.augment.signals import NoSignals, Signals
 from isthmus.dynamics.actuators import delayed
 from isthmus.errors import BadOption, did_you_mean
 from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
+from isthmus.networks.signals import NoSignals, Signals
 from isthmus.simulate.accelerate import accelerate, impose
 from isthmus.types import Coordinates, Joints, Scalar
 

@@ -9,11 +9,11 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from isthmus.augment.names import select
 from isthmus.errors import BadShape
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, as_control, check_state, with_memory
 from isthmus.motion.motion import Motion
+from isthmus.networks.names import select
 from isthmus.simulate.engine import Engine, wants_native
 from isthmus.simulate.integrate import Scheme
 from isthmus.simulate.rollout import (

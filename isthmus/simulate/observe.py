@@ -8,10 +8,10 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from isthmus.augment.names import Selection, select
-from isthmus.augment.signals import Signals
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, as_control, with_memory
+from isthmus.networks.names import Selection, select
+from isthmus.networks.signals import Signals
 from isthmus.simulate.accelerate import accelerate
 from isthmus.types import AnyArray
 

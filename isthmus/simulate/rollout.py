@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from isthmus.augment.names import Selection, select
 from isthmus.errors import BadOption, BadShape
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model
@@ -25,6 +24,7 @@ from isthmus.model.state import (
 )
 from isthmus.motion.motion import Motion
 from isthmus.motion.spans import joints_of
+from isthmus.networks.names import Selection, select
 from isthmus.simulate.accelerate import impose
 from isthmus.simulate.engine import Engine, compiled, wants_native
 from isthmus.simulate.integrate import Scheme, advance

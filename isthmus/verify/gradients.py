@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from isthmus.augment.wired import Wired
 from isthmus.errors import BadOption
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, as_control
+from isthmus.networks.wired import Wired
 from isthmus.simulate.rollout import rollout
 from isthmus.types import AnyArray, Number, Scalar
 from isthmus.verify.compare import Row, Verdict, compare

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.augment.laws import CONJUGATE
-from isthmus.augment.signals import Signals
 from isthmus.dynamics import energy, mass_matrix, momentum
 from isthmus.model.coordinates import minus, plus
+from isthmus.networks.laws import CONJUGATE
+from isthmus.networks.signals import Signals
 from isthmus.simulate.accelerate import accelerate
 from isthmus.simulate.observe import observe
 from tests.blueprint.support import PENDULUM, START, attached, shaken

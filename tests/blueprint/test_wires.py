@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.augment.names import signals_of
-from isthmus.augment.signals import Signals
+from isthmus.networks.names import signals_of
+from isthmus.networks.signals import Signals
 from isthmus.simulate import integrate
 from isthmus.simulate.integrate import Scheme, advance
 from tests.blueprint.support import KEY, PENDULUM, START, attached, shaken

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import isthmus as ist
-from isthmus.augment.names import shape_of, signals_of
 from isthmus.cli import models
 from isthmus.cli.main import main
+from isthmus.networks.names import shape_of, signals_of
 from tests.cli.test_main import one_sentence
 
 ARM = """<robot name="arm"><link name="world"/>

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from isthmus import Control, State, compile_model, rollout
-from isthmus.augment.names import shape_of, signals_of
-from isthmus.augment.signals import Signals
 from isthmus.dynamics import forward_kinematics, passive_torque
 from isthmus.errors import UnknownSignal
+from isthmus.networks.names import shape_of, signals_of
+from isthmus.networks.signals import Signals
 from isthmus.simulate.accelerate import accelerate
 from tests import trees
 

@@ -1,6 +1,6 @@
 """Networks under a law: `Dissipative`, `Conservative`, `Internal`, `Lagrangian`. Each wraps any network.
 
-Weights may be anything; the law holds. `isthmus.augment.laws` has the formulas.
+Weights may be anything; the law holds. `isthmus.networks.laws` has the formulas.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import jax.numpy as jnp
 import numpy as np
 
-from isthmus.augment.laws import LAWS, Effect
-from isthmus.augment.wired import Wired
 from isthmus.errors import UnknownSignal, did_you_mean
+from isthmus.networks.laws import LAWS, Effect
+from isthmus.networks.wired import Wired
 from isthmus.types import AnyArray
 
 T = TypeVar("T")

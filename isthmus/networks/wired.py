@@ -81,7 +81,7 @@ class Plan:
     mode: str
     """`add`, `scale` or `replace`."""
     law: str
-    """`free`, or a guarantee: see `isthmus.augment.laws`."""
+    """`free`, or a guarantee: see `isthmus.networks.laws`."""
     rows: tuple[int, ...] | None
     """Rows of the target that are corrected; None: it has no rows."""
     shape: tuple[int, ...]

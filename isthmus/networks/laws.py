@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from isthmus.augment.wired import Wired
 from isthmus.model.coordinates import plus
+from isthmus.networks.wired import Wired
 from isthmus.spatial import rotations
 from isthmus.types import AnyArray
 

@@ -1,1 +1,0 @@
-"""Networks at named doors: knows no physics."""
