@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from isthmus.blueprint.wire import Wire as Wire
     from isthmus.data.read import read_motion as read_motion
     from isthmus.errors import IsthmusError as IsthmusError
-    from isthmus.export.bundle import save as save
     from isthmus.export.c import export_c as export_c
-    from isthmus.export.load import load as load
     from isthmus.export.mjcf import export_mjcf as export_mjcf
     from isthmus.export.urdf import export_urdf as export_urdf
+    from isthmus.files.load import load as load
+    from isthmus.files.save import save as save
     from isthmus.identify.adam import Adam as Adam
     from isthmus.identify.basin_hopping import BasinHopping as BasinHopping
     from isthmus.identify.cma import CMAES as CMAES
@@ -107,13 +107,13 @@ _HOMES = {
     "export_urdf": "isthmus.export.urdf",
     "fit": "isthmus.identify.fit",
     "library": "isthmus",
-    "load": "isthmus.export.load",
+    "load": "isthmus.files.load",
     "observe": "isthmus.simulate.observe",
     "read_motion": "isthmus.data.read",
     "rollout": "isthmus.simulate.rollout",
     "rollout_many": "isthmus.simulate.many",
     "run_study": "isthmus.study.run",
-    "save": "isthmus.export.bundle",
+    "save": "isthmus.files.save",
     "step": "isthmus.simulate.rollout",
     "stretch": "isthmus.model.stretch",
     "write_report": "isthmus.report.write",

@@ -11,7 +11,7 @@ import jax
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.data.read import read_motion
 from isthmus.errors import BadDescription, BadStudy, IsthmusError
-from isthmus.export.load import load
+from isthmus.files.load import load
 from isthmus.identify.parameters import parameters
 from isthmus.identify.problem import Problem
 from isthmus.library.shipped import PREFIX, shipped

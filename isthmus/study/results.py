@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.errors import BadFile, BadOption, IsthmusError
-from isthmus.export.bundle import save
 from isthmus.export.mjcf import export_mjcf
 from isthmus.export.urdf import export_urdf
+from isthmus.files.save import save
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem import Problem
 from isthmus.model.model import Model

@@ -33,9 +33,9 @@ from isthmus.blueprint.plan import (
 from isthmus.blueprint.text import from_toml, to_toml
 from isthmus.blueprint.wire import Named, Wire
 from isthmus.errors import BadFile, BadOption, IsthmusError
-from isthmus.export.load import SUFFIX
-from isthmus.export.objects import Damaged, Reader, Writer
-from isthmus.export.topology import from_topology, topology
+from isthmus.files.load import SUFFIX
+from isthmus.files.objects import Damaged, Reader, Writer
+from isthmus.files.topology import from_topology, topology
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model, leaf_fields
 from isthmus.motion.files import check_target, whole_file

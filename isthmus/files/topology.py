@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from isthmus.export.objects import Damaged
+from isthmus.files.objects import Damaged
 from isthmus.model.joints import JOINTS
 from isthmus.model.layout import layout_of
 from isthmus.model.model import Model

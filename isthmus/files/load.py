@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from isthmus.describe.files import read_bytes
+from isthmus.describe.mjcf import ROOTS, read_mjcf, root_tag
+from isthmus.describe.urdf import read_urdf
 from isthmus.errors import BadOption
-from isthmus.model.load import load_description
+from isthmus.model.compile import compile_model
 from isthmus.model.model import Model
 
 SUFFIX = ".safetensors"
@@ -37,19 +39,22 @@ def load(
     their names: `networks={"MyNet": MyNet}`. No code comes from the file.
     """
     data = read_bytes(path)
-    if not _is_bundle(path, data):
-        return load_description(path, base, ground=ground, repair=repair, packages=packages)
+    if not _is_saved(path, data):
+        if root_tag(data) in ROOTS:
+            return compile_model(read_mjcf(path, base=base, ground=ground, repair=repair))
+        found = read_urdf(path, base=base, ground=ground, repair=repair, packages=packages)
+        return compile_model(found)
     if (base, ground, repair, tuple(packages)) != ("fixed", None, "none", ()):
         raise BadOption(
             f"{str(path)!r} is a saved model, which stays as it is: base, ground, repair and packages are for "
             "URDF and MJCF."
         )
-    from isthmus.export.bundle import read_bundle
+    from isthmus.files.save import read_bundle
 
     return read_bundle(data, networks or {}, str(path))
 
 
-def _is_bundle(path: str | os.PathLike[str], data: bytes) -> bool:
+def _is_saved(path: str | os.PathLike[str], data: bytes) -> bool:
     """Whether the file is called so, or begins as safetensors do: the length of a header, and the header."""
     if Path(path).suffix.lower() == SUFFIX:
         return True

@@ -235,7 +235,7 @@ def test_other_files_are_refused(saved, tmp_path):
 
 def rewritten(saved: Path, change, change_arrays=lambda arrays: None) -> bytes:
     """The file after somebody changed it by hand and mended the checksum."""
-    from isthmus.export.bundle import _checksum
+    from isthmus.files.save import _checksum
 
     data = saved.read_bytes()
     (length,) = struct.unpack("<Q", data[:8])
