@@ -18,7 +18,7 @@ from isthmus import native
 from isthmus.bench.native_cases import WALL, WORK, compiled, same
 from isthmus.bench.rows import Row
 from isthmus.bench.timing import fastest, race
-from isthmus.native.processor import widest
+from isthmus.native.targets.llvm.processor import widest
 
 SIDE = 192
 CHAINS, ROUNDS = 24, 20_000

@@ -62,8 +62,8 @@ def processor_name() -> str:
 
 def machine() -> dict[str, Any]:
     """The machine in plain data; it names no host and no user."""
-    from isthmus.native.cores import cores
-    from isthmus.native.llvm import processor, widest
+    from isthmus.native.runtime.cores import cores
+    from isthmus.native.targets.llvm.machine_code import processor, widest
 
     return {
         "processor": processor_name(),

@@ -66,8 +66,8 @@ class Compiled:
         self, name: str, fn: Any, *more: Any, label: str, about: Any = (), result: Any = ()
     ) -> Any:
         # loads LLVM, which only a search needs
-        from isthmus.native.call import Native
-        from isthmus.native.known import Known, digest
+        from isthmus.native.runtime.call import Native
+        from isthmus.native.runtime.known import Known, digest
 
         plan, examples = self.plan, (np.zeros(self.plan.length), self.example, *more)
         known = None

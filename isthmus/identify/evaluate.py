@@ -242,7 +242,9 @@ class Evaluation:
 
     def threads(self, fn: Any, worlds: int) -> int:
         """How many threads pay for so many worlds."""
-        from isthmus.native.cores import cores  # with it comes LLVM, which only a search needs
+        from isthmus.native.runtime.cores import (
+            cores,  # with it comes LLVM, which only a search needs
+        )
 
         work = fn.facts.operations * int(self.windows["steps"].max()) * worlds
         return max(1, min(cores(), work // WORTH_A_THREAD))

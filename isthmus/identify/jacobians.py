@@ -94,7 +94,9 @@ class Jacobians:
         self, fn: Any, u: np.ndarray, V: np.ndarray, leaves: list[np.ndarray]
     ) -> tuple[np.ndarray, ...]:
         """Blocks (window, chunk of directions): all lanes share the window."""
-        from isthmus.native.cores import cores  # with it comes LLVM, which only a search needs
+        from isthmus.native.runtime.cores import (
+            cores,  # with it comes LLVM, which only a search needs
+        )
 
         n, lanes, count = len(V), fn.lanes, len(leaves[0])
         groups = -(-n // lanes)

@@ -65,7 +65,9 @@ class Team:
 
     def _runner(self, options: AbstractRounds, evaluation: Evaluation) -> AbstractRunner:
         if options.processes == 1:
-            from isthmus.native.cores import cores  # with it comes LLVM, which only a search needs
+            from isthmus.native.runtime.cores import (
+                cores,  # with it comes LLVM, which only a search needs
+            )
 
             return Here(cores(), self.known.halted.set)
         setup = (work.expect, (self.problem, recipe(options.problem, evaluation)))

@@ -1,9 +1,14 @@
-"""Any traced JAX function as machine code; knows no physics."""
+"""Any traced JAX function as machine code; knows no physics.
 
-from isthmus.native.c import CCode, to_c
-from isthmus.native.call import Native
-from isthmus.native.compile import compile
-from isthmus.native.jacobian import jacobian
-from isthmus.native.stats import Stats
+A function goes through the sub-packages in this order: `tracing` (JAX to our scalar program), `ir` (the
+program itself), `passes` (program to smaller program), `targets` (LLVM, C), `runtime` (compiled code as a
+NumPy or JAX function). Start with `runtime/compile.py` and `runtime/pipeline.py`.
+"""
+
+from isthmus.native.runtime.call import Native
+from isthmus.native.runtime.compile import compile
+from isthmus.native.runtime.jacobian import jacobian
+from isthmus.native.runtime.stats import Stats
+from isthmus.native.targets.c.to_c import CCode, to_c
 
 __all__ = ["CCode", "Native", "Stats", "compile", "jacobian", "to_c"]

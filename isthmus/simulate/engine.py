@@ -52,8 +52,8 @@ def compiled(
             if found is not None or engine is None:
                 return found
     # loads LLVM, which only those who get here need
-    from isthmus.native.call import Native
-    from isthmus.native.known import Known, digest
+    from isthmus.native.runtime.call import Native
+    from isthmus.native.runtime.known import Known, digest
 
     try:
         name = digest(settings, arguments)

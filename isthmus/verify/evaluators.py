@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.errors import NotTranslatable
-from isthmus.native.call import Native
+from isthmus.native.runtime.call import Native
 
 BATCH = 64
 """Evaluations side by side under XLA: bounds the memory."""

@@ -15,10 +15,10 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption, NotTranslatable
 from isthmus.native import to_c
-from isthmus.native.c_names import identifier
-from isthmus.native.c_ops import HELPERS, OPERATIONS
-from isthmus.native.emit_ops import INSTRUCTIONS, LIBM
-from isthmus.native.fold import FOLD
+from isthmus.native.ir.fold import FOLD
+from isthmus.native.targets.c.names import identifier
+from isthmus.native.targets.c.operations import HELPERS, OPERATIONS
+from isthmus.native.targets.llvm.instructions import INSTRUCTIONS, LIBM
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]

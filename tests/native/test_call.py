@@ -16,7 +16,7 @@ import pytest
 
 from isthmus import native
 from isthmus.errors import BadOption, BadShape, FallbackWarning, IsthmusError, NotTranslatable
-from isthmus.native.listing import listing
+from isthmus.native.ir.listing import listing
 from tests.native.mechanism import final_loss, forward_dynamics, path, path_loss, rollout
 from tests.native.support import assert_close, assert_same_bits, xla
 
@@ -227,7 +227,7 @@ before = dict(jax.config.values)
 import isthmus.native
 assert dict(jax.config.values) == before
 import jax.numpy as jnp
-f = isthmus.native.compile(lambda x: x + 1.0, 1.0)
+f = isthmus.native.runtime.compile(lambda x: x + 1.0, 1.0)
 assert f(1.0).dtype == 'float64' and jnp.ones(2).dtype == 'float32'
 assert dict(jax.config.values) == before
 """

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from isthmus.native.cores import cores
+from isthmus.native.runtime.cores import cores
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system does not tell")

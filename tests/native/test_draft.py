@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import isthmus as ist
-from isthmus.native import call
+from isthmus.native.runtime import call
 
 
 def test_a_draft_gives_way_to_careful_code_with_the_same_bits(monkeypatch):

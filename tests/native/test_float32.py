@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isthmus import native
-from isthmus.native.functions.formats import FORMATS
+from isthmus.native.passes.functions.formats import FORMATS
 from tests.native.support import assert_same_bits, leaves
 
 pytestmark = pytest.mark.loose

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from isthmus import native
-from isthmus.native.functions import FUNCTIONS
-from isthmus.native.lanes import lower
-from isthmus.native.llvm import Code
-from isthmus.native.program import Program
+from isthmus.native.ir.program import Program
+from isthmus.native.passes.functions import FUNCTIONS
+from isthmus.native.passes.lower import lower
+from isthmus.native.targets.llvm.machine_code import Code
 from tests.native.support import assert_same_bits
 
 extended = pytest.mark.skipif(

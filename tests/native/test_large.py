@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from isthmus import native
-from isthmus.native.passes import live
-from isthmus.native.program import walk
+from isthmus.native.ir.program import walk
+from isthmus.native.passes.prune import live
 from tests.native.support import assert_close, assert_same_bits, check, stacked, xla
 
 RNG = np.random.default_rng(3)

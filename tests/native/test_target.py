@@ -11,7 +11,8 @@ import pytest
 from isthmus import library, native
 from isthmus.dynamics import forward_dynamics
 from isthmus.errors import BadOption
-from isthmus.native import known, llvm, processor
+from isthmus.native.runtime import known
+from isthmus.native.targets.llvm import machine_code, processor
 from tests.native.support import assert_same_bits
 
 LANES = {"sse2": 2, "avx2": 4, "avx512": 8}
@@ -89,7 +90,7 @@ def test_two_four_and_eight_lanes_give_the_same_bits(target, case):
 def test_restricted_code_keeps_to_its_registers(target, name):
     target(name)
     f = native.compile(functions, 0.7)
-    machine = llvm.target_machine()
+    machine = machine_code.target_machine()
     text = machine.emit_assembly(binding.parse_assembly(f.source("llvm", lanes=f.lanes)))
     wide = {"sse2": "ymm", "avx2": "zmm", "avx512": "none"}[name]
     assert wide not in text
@@ -100,15 +101,15 @@ def test_each_target_has_its_own_code_on_disk(target):
     names, digests = [], []
     for name in ("", *HERE):
         target(name)
-        names.append(llvm.entry_of("text", 1))
+        names.append(machine_code.entry_of("text", 1))
         digests.append(known.digest("settings", (1.0,)))
     assert len(set(names)) == len(set(digests)) == len(names)
 
 
 def test_fusing_without_the_instruction_has_another_name(monkeypatch):
-    name, before = llvm.entry_of("text", 1), known.digest("settings", (1.0,))
-    monkeypatch.setattr(llvm, "has_fma", lambda: not processor.has_fma())
-    assert llvm.entry_of("text", 1) != name
+    name, before = machine_code.entry_of("text", 1), known.digest("settings", (1.0,))
+    monkeypatch.setattr(machine_code, "has_fma", lambda: not processor.has_fma())
+    assert machine_code.entry_of("text", 1) != name
     assert known.digest("settings", (1.0,)) != before
 
 

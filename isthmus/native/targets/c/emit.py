@@ -1,0 +1,300 @@
+"""The scalar program -> the statements of one C99 function.
+
+A value that is used once stands where it is used, so that formulas read as formulas; others get a
+name. Loops, branches and arrays stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import no_type_check
+
+from isthmus.native.ir.program import (
+    Block,
+    Branch,
+    Buffer,
+    Loop,
+    Product,
+    Program,
+    View,
+    operands,
+    walk,
+)
+from isthmus.native.passes.prune import live
+from isthmus.native.passes.ranges import small_integers
+from isthmus.native.targets.c.operations import OPERATIONS, SUM, TYPES, UNARY, Expression, literal
+
+LONGEST = 48
+"""Characters of a formula that may still stand inside another one."""
+
+
+@no_type_check
+class Writer:
+    """Writes the body line by line. `places` says what each array is called; scalars go by value."""
+
+    def __init__(
+        self, program: Program, places: Mapping[Buffer, str], scalars: Iterable[Buffer]
+    ) -> None:
+        self.p, self.places, self.scalars = program, places, frozenset(scalars)
+        self.types = TYPES[program.width]
+        self.live = live(program)
+        self.small = small_integers(program)
+        self.helpers: set[str] = set()
+        self.lines: list[str] = []
+        self.depth = 1
+        self.known: dict[int, Expression] = {}
+        self.counts = {"t": 0, "i": 0}
+        self.reads = self.writes = 0
+        self.separate = False
+        """Some array of the caller is read after a result was written: they must not overlap."""
+        self._count_uses()
+
+    def run(self) -> list[str]:
+        """The statements."""
+        self.block(self.p.root)
+        return self.lines
+
+    # who uses what
+
+    def _count_uses(self) -> None:
+        self.users: dict[int, list[Block]] = {}
+        self.homes: dict[int, Block] = {}
+        self.pinned: set[int] = set()
+        for block, item in walk(self.p):
+            if item not in self.live:
+                continue
+            self.homes[item] = block
+            for used, where in self._uses(block, item):
+                self.users.setdefault(used, []).append(where)
+            if self._is_pinned(item):
+                self.pinned.add(item)
+
+    def _uses(self, block: Block, item: int) -> list[tuple[int, Block]]:
+        """(value, where it is used) for all that `item` uses."""
+        record = self.p.args[item][0] if self.p.ops[item] in ("for", "while", "if") else None
+        if isinstance(record, Branch):
+            found = [(record.condition, block)]
+            for k in self.kept(record):
+                found += [
+                    (record.then_yields[k], record.then),
+                    (record.else_yields[k], record.orelse),
+                ]
+            return found
+        if isinstance(record, Loop):
+            kept = self.kept(record)
+            if len(kept) > 1:  # all are known before any is moved on
+                self.pinned.update(record.yields[k] for k in kept)
+            found = [(record.inits[k], block) for k in kept]
+            found += [(record.yields[k], record.body) for k in kept]
+            return found if record.head is None else [*found, (record.going, record.head)]
+        return [(v, block) for v in operands(self.p, item)]
+
+    def _is_pinned(self, item: int) -> bool:
+        """Not to be computed later than where it stands, or not of C's type `int`."""
+        op, args, p = self.p.ops[item], self.p.args[item], self.p
+        if op == "store" and args[0].space == "out":
+            self.pinned.add(args[2])
+        if op == "load":
+            return args[0].space in ("work", "out")
+        return (
+            op == "select" and p.kinds[item] == "i" and all(p.ops[a] == "const" for a in args[1:])
+        )
+
+    def kept(self, record: Loop | Branch) -> list[int]:
+        """Which carried values or results somebody needs."""
+        names = record.results if isinstance(record, Branch) else record.params
+        return [k for k, v in enumerate(names) if v in self.live]
+
+    # text
+
+    def line(self, text: str, reads: bool = False) -> None:
+        """One statement; `reads` an array of the caller."""
+        self.lines.append("    " * self.depth + text)
+        self.reads += reads
+        self.separate |= reads and self.writes > 0
+
+    def fresh(self, letter: str) -> str:
+        """A new name: t1, t2 … for values, i1, i2 … for counters."""
+        self.counts[letter] += 1
+        return f"{letter}{self.counts[letter]}"
+
+    def declared(self, value: int, start: Expression | None = None, fixed: bool = True) -> str:
+        """Declares a variable for `value`."""
+        name = self.fresh("t")
+        kind = ("const " if fixed else "") + self.types[self.p.kinds[value]]
+        text = f"{kind} {name};" if start is None else f"{kind} {name} = {start.text};"
+        self.line(text, start is not None and start.reads)
+        self.known[value] = Expression(name)
+        return name
+
+    def expression(self, value: int) -> Expression:
+        """How `value` is written as an operand."""
+        number = self.p.constant(value)
+        return (
+            self.known[value]
+            if number is None
+            else literal(number, self.p.kinds[value], self.p.width)
+        )
+
+    def settle(self, value: int, found: Expression) -> None:
+        """Keeps a formula for its only user, or gives it a name."""
+        users = self.users.get(value, ())
+        alone = len(users) == 1 and users[0] is self.homes[value] and value not in self.pinned
+        if alone and len(found.text) <= LONGEST:
+            self.known[value] = found
+        else:
+            self.declared(value, found)
+
+    def block(self, block: Block) -> None:
+        statements = {
+            "for": self.counted_loop,
+            "while": self.while_loop,
+            "if": self.branch,
+            "store": self.store,
+            "product": self.product,
+        }
+        for item in block.items:
+            if item not in self.live:
+                continue
+            op, args = self.p.ops[item], self.p.args[item]
+            if op in statements:
+                statements[op](*args)
+            elif op == "load" and args[0] in self.scalars:
+                self.known[item] = Expression(self.places[args[0]])
+            elif op == "load":
+                self.settle(item, self.entry(*args))
+            else:
+                given = tuple(map(self.expression, args))
+                self.settle(item, OPERATIONS[op](self, item, given))
+
+    # memory
+
+    def entry(self, buffer: Buffer, index: int) -> Expression:
+        """`buffer[index]`."""
+        name = self.places[buffer]
+        if name[0] == "*":
+            return Expression(name, UNARY)
+        at = self.expression(index)
+        return Expression(f"{name}[{at.text}]", reads=at.reads or buffer.space == "in")
+
+    def store(self, buffer: Buffer, index: int, value: int) -> None:
+        target, found = self.entry(buffer, index), self.expression(value)
+        self.line(f"{target.text} = {found.text};", found.reads or target.reads)
+        self.writes += buffer.space == "out"
+
+    def product(self, record: Product) -> None:
+        """Rows times columns, as nested loops."""
+        before = (self.reads, self.writes)
+        names = [self.fresh("i") if size > 1 else "" for size in record.sizes]
+        b, i, j, k = names
+        for name, size in zip(names[:3], record.sizes, strict=False):
+            self._open(name, size)
+        total = self.fresh("t")
+        self.line(f"{self.types['f']} {total} = {literal(0.0, 'f', self.p.width).text};")
+        self._open(k, record.sizes[3])
+        left, right = self.grid(record.left, b, i, k), self.grid(record.right, b, k, j)
+        reads = "in" in (record.left.buffer.space, record.right.buffer.space)
+        self.line(f"{total} += {left} * {right};", reads)
+        if k:
+            self.shut()
+        self.line(f"{self.grid(record.out, b, i, j)} = {total};")
+        self.writes += record.out.buffer.space == "out"
+        for _ in filter(None, names[:3]):
+            self.shut()
+        self._watch(before)
+
+    def grid(self, view: View, *indices: str) -> str:
+        """The entry of a view at counters, those of a single round being empty."""
+        start = self.expression(view.start)
+        terms = [] if start.text == "0" else [start.within(SUM)]
+        for name, stride in zip(indices, view.strides, strict=True):
+            if name and stride:
+                terms.append(name if stride == 1 else f"{stride} * {name}")
+        name = self.places[view.buffer]
+        return name if name[0] == "*" else f"{name}[{' + '.join(terms) or '0'}]"
+
+    # control
+
+    def _open(self, name: str, size: int) -> None:
+        """Begins a loop over `name`, unless it is a single round."""
+        if name:
+            self.line(f"for ({self.types['i']} {name} = 0; {name} < {size}; ++{name}) {{")
+            self.depth += 1
+
+    def shut(self) -> None:
+        self.depth -= 1
+        self.line("}")
+
+    def _watch(self, before: tuple[int, int]) -> None:
+        """A loop that reads arguments and writes results reads again after it wrote."""
+        self.separate |= self.reads > before[0] and self.writes > before[1]
+
+    def counted_loop(self, loop: Loop) -> None:
+        assert loop.counter is not None
+        assert loop.count is not None
+        kept, before = self._carried(loop), (self.reads, self.writes)
+        i = self.fresh("i")
+        self.known[loop.counter] = Expression(i)
+        self._open(i, loop.count)
+        self.block(loop.body)
+        self._close(loop, kept, before)
+
+    def while_loop(self, loop: Loop) -> None:
+        assert loop.head is not None
+        assert loop.going is not None
+        kept, before = self._carried(loop), (self.reads, self.writes)
+        self.line("for (;;) {")
+        self.depth += 1
+        self.block(loop.head)
+        going = self.expression(loop.going)
+        self.line(f"if (!({going.text}))", going.reads)
+        self.line("    break;")
+        self.block(loop.body)
+        self._close(loop, kept, before)
+
+    def _carried(self, loop: Loop) -> list[int]:
+        """Declares what goes from round to round."""
+        kept = self.kept(loop)
+        for k in kept:
+            self.declared(loop.params[k], self.expression(loop.inits[k]), fixed=False)
+        return kept
+
+    def _close(self, loop: Loop, kept: list[int], before: tuple[int, int]) -> None:
+        """Moves on to the next round; afterwards the carried values are the results."""
+        moves = []
+        for k in kept:
+            old, new = loop.params[k], loop.yields[k]
+            if new == old:
+                continue
+            found = self.expression(new)
+            if new in loop.params:  # a value that changes hands
+                name = self.fresh("t")
+                self.line(f"const {self.types[self.p.kinds[new]]} {name} = {found.text};")
+                found = Expression(name)
+            moves.append((self.known[old].text, found))
+        for name, found in moves:
+            self.line(f"{name} = {found.text};", found.reads)
+        self.shut()
+        self.known.update((loop.results[k], self.known[loop.params[k]]) for k in kept)
+        self._watch(before)
+
+    def branch(self, record: Branch) -> None:
+        kept = self.kept(record)
+        names = [self.declared(record.results[k], fixed=False) for k in kept]
+        condition = self.expression(record.condition)
+        self.line(f"if ({condition.text}) {{", condition.reads)
+        for block, yields in (
+            (record.then, record.then_yields),
+            (record.orelse, record.else_yields),
+        ):
+            if block is record.orelse:
+                if not names and not any(v in self.live for v in block.items):
+                    continue
+                self.line("} else {")
+            self.depth += 1
+            self.block(block)
+            for name, k in zip(names, kept, strict=True):
+                found = self.expression(yields[k])
+                self.line(f"{name} = {found.text};", found.reads)
+            self.depth -= 1
+        self.line("}")

@@ -1,0 +1,308 @@
+"""A JAX function -> the scalar program: trace it in float64 or float32, then translate equation by equation."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core as jex_core
+
+from isthmus.errors import NotTranslatable
+from isthmus.native.ir.program import Program
+from isthmus.native.tracing.arrays import HEAVY, Array, Long, Memory, TooLarge
+from isthmus.native.tracing.captured import widened
+
+Rule = Callable[..., list]
+RULES: dict[str, Rule] = {}
+"""Primitive name -> its rule: `rule(trace, equation, *arrays) -> arrays`."""
+LONG: set[str] = set()
+"""Primitives whose rules take long arrays as they are; others get values."""
+FREE: set[str] = set()
+"""Primitives that only move entries, and count as no operation."""
+
+INPUT_VALUES = 1024
+"""Inputs with at most this many entries are read entry by entry where they are used."""
+LITERAL_VALUES = 4096
+"""Constants with at most this many entries are values, whose zeros and ones fold away."""
+COSTLY = frozenset(
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log1p log2 logistic "
+    "erf erfc lgamma pow cbrt sqrt rsqrt div rem".split()
+)
+"""Primitives that take as long as a dozen sums."""
+
+
+def rule(*names: str, long: bool = False, free: bool = False) -> Callable[[Rule], Rule]:
+    """Registers the rule of the primitives `names`."""
+
+    def register(function: Rule) -> Rule:
+        for name in names:
+            RULES[name] = function
+            if long:
+                LONG.add(name)
+            if free:
+                FREE.add(name)
+        return function
+
+    return register
+
+
+def kind_of(dtype: Any) -> str | None:
+    """`f`, `i` or `b`; None for what has no place in a program."""
+    dtype = np.dtype(dtype) if not jax.dtypes.issubdtype(dtype, jax.dtypes.extended) else None
+    if dtype is None:
+        return None
+    if dtype == np.bool_:
+        return "b"
+    if dtype.kind in "iu":
+        return "i"
+    return "f" if dtype in (np.float64, np.float32) else None
+
+
+def width_of(leaves: Sequence[Any]) -> int:
+    """32 if there are arrays of floats and all of them are float32, else 64; Python's numbers do not count."""
+    arrays = [x for x in leaves if isinstance(x, (np.ndarray, np.generic, jax.Array))]
+    floats = {x.dtype.name for x in arrays if jax.dtypes.issubdtype(x.dtype, np.floating)}
+    return 32 if floats == {"float32"} else 64
+
+
+def example_array(x: Any, width: int = 64) -> np.ndarray:
+    """An example or argument as NumPy: floats and integers of `width` bits, truths as bool."""
+    array = np.asarray(x)
+    if array.dtype.kind == "f" or array.dtype.name == "bfloat16":
+        return array.astype(f"f{width // 8}", copy=False)
+    if array.dtype.kind in "iu":
+        return array.astype(f"i{width // 8}", copy=False)
+    if array.dtype.kind == "b":
+        return array
+    raise NotTranslatable(f"an array of dtype {array.dtype}")
+
+
+def trace_jaxpr(fn: Callable, examples: Sequence[Any], width: int = 64) -> tuple[Any, Any]:
+    """The jaxpr of `fn` in numbers of `width` bits, whatever the user's setting, and the tree of its outputs."""
+    with jax.enable_x64(width == 64):
+        shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in examples]
+        # a fresh function for each trace: JAX finds nothing of it in its caches, and leaves nothing there
+        try:
+            return jax.make_jaxpr(lambda *x: fn(*x), return_shape=True)(*shapes)
+        except TypeError as mismatch:
+            own: Any = getattr(fn, "widened", None)
+            other = widened(fn, width) if own is None else own()
+            if other is fn:
+                raise
+            try:
+                return jax.make_jaxpr(lambda *x: other(*x), return_shape=True)(*shapes)
+            except TypeError:
+                raise mismatch from None
+
+
+class Trace:
+    """Translates equations into a program; rules call back into it."""
+
+    def __init__(self, strict: bool = False, width: int = 64) -> None:
+        self.p = Program(strict, width)
+        self.memory = Memory(self.p)
+        self.counted = 0
+        """Scalar operations of the equations as they stand, before anything is pruned."""
+
+    # numbers
+
+    def literal(self, value: Any) -> Array:
+        """A constant of the traced program; large ones stay in memory."""
+        array = np.asarray(value)
+        kind = kind_of(array.dtype)
+        if kind is None:
+            raise NotTranslatable(f"a constant of dtype {array.dtype}")
+        if kind == "f":
+            array = array.astype(f"f{self.p.width // 8}", copy=False)
+        flat = array.ravel().tolist()
+        if len(flat) > LITERAL_VALUES and len(set(flat)) > 1:
+            p = self.p
+            data = tuple(map(float, flat)) if kind == "f" else tuple(map(int, flat))
+            return self.memory.whole(
+                array.shape, p.buffer(f"k{len(p.buffers)}", "const", len(flat), kind, data=data)
+            )
+        if flat and len(flat) > LITERAL_VALUES:
+            return self.memory.filled(array.shape, self.p.const(flat[0], kind))
+        ids = [self.p.const(v, kind) for v in flat]
+        return np.array(ids, dtype=np.int64).reshape(array.shape)
+
+    def fit(self, value: int, dtype: Any) -> int:
+        """`value` rounded or wrapped into `dtype`."""
+        dtype = np.dtype(dtype)
+        if 8 * dtype.itemsize >= self.p.width:
+            return value
+        if dtype == np.float32:
+            return self.p.op("round32", value)
+        if dtype.kind in "iu":
+            bits, is_signed = self.p.integer(8 * dtype.itemsize), self.p.integer(dtype.kind == "i")
+            return self.p.op("wrap", value, bits, is_signed)
+        return value
+
+    def full(self, dtype: Any) -> bool:
+        """An unsigned `dtype` that fills the integers of the program, whose sign then is just a bit."""
+        return np.dtype(dtype).kind == "u" and 8 * np.dtype(dtype).itemsize >= self.p.width
+
+    def input(self, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
+        """A fresh input array; few entries as values, many in memory."""
+        kind = kind_of(dtype)
+        if kind is None:
+            raise NotTranslatable(f"an argument of dtype {dtype}")
+        buffer = self.p.buffer(name, "in", math.prod(shape), kind)
+        whole = self.memory.whole(shape, buffer)
+        return self.memory.values(whole) if buffer.size <= INPUT_VALUES else whole
+
+    # equations
+
+    def closed(self, closed: Any, arrays: Sequence[Array]) -> list[Array]:
+        """Runs a closed jaxpr (or one without constants)."""
+        if isinstance(closed, jex_core.ClosedJaxpr):
+            return self.run(closed.jaxpr, [self.literal(c) for c in closed.consts], arrays)
+        return self.run(closed, [], arrays)
+
+    def run(self, jaxpr: Any, consts: Sequence[Array], arrays: Sequence[Array]) -> list[Array]:
+        """Translates `jaxpr` applied to `arrays`."""
+        env: dict[Any, Array] = {}
+        env.update(zip(jaxpr.constvars, consts, strict=True))
+
+        uses: Counter = Counter()
+
+        def bind(var: Any, array: Array) -> Array:
+            if isinstance(array, Long) and array.work > HEAVY:
+                if not uses:
+                    read_by = [*(v for e in jaxpr.eqns for v in e.invars), *jaxpr.outvars]
+                    uses.update(v for v in read_by if not isinstance(v, jex_core.Literal))
+                return self.memory.ready(array) if uses[var] > 1 else array
+            return array
+
+        env.update((v, bind(v, x)) for v, x in zip(jaxpr.invars, arrays, strict=True))
+
+        def read(var: Any) -> Array:
+            return self.literal(var.val) if isinstance(var, jex_core.Literal) else env[var]
+
+        outer = self.p.origin
+        for eqn in jaxpr.eqns:
+            self.p.origin = self.p.places.number(eqn, outer)
+            name = eqn.primitive.name
+            ins = [read(v) for v in eqn.invars]
+            try:
+                outs = self.apply(name, eqn, ins)
+            except TooLarge as large:
+                raise NotTranslatable(name, source_line(eqn), str(large)) from None
+            except NotTranslatable as unknown:
+                if unknown.where:
+                    raise
+                raise NotTranslatable(unknown.primitive, source_line(eqn)) from None
+            env.update((v, bind(v, x)) for v, x in zip(eqn.outvars, outs, strict=True))
+        self.p.origin = outer
+        return [read(v) for v in jaxpr.outvars]
+
+    def apply(self, name: str, eqn: Any, ins: list[Array]) -> list[Array]:
+        """One equation: its rule, or the jaxpr that it wraps."""
+        if all(0 in v.aval.shape for v in eqn.outvars):
+            return [np.zeros(v.aval.shape, dtype=np.int64) for v in eqn.outvars]
+        if name in RULES:
+            if name not in LONG:
+                ins = [self.memory.values(x) for x in ins]
+            if name not in FREE:
+                self.counted += cost(eqn)
+            outs = RULES[name](self, eqn, *ins)
+            weigh(name, ins, outs)
+            return outs if name == "scan" else [self.memory.tidy(x) for x in outs]
+        for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
+            if key in eqn.params:
+                return self.closed(eqn.params[key], ins)
+        raise NotTranslatable(name)
+
+
+INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr", "cond_jaxpr", "body_jaxpr")
+
+
+def refuse_unknown(jaxpr: Any, outer: str = "") -> None:
+    """Names the first primitive without a rule, before any work is done."""
+    for eqn in jaxpr.eqns:
+        name = eqn.primitive.name
+        inner = [eqn.params[k] for k in INNER if k in eqn.params]
+        inner.extend(eqn.params.get("branches", ()))
+        where = source_line(eqn) or outer
+        if name not in RULES and not inner:
+            raise NotTranslatable(name, where)
+        for part in inner:
+            refuse_unknown(getattr(part, "jaxpr", part), where)
+
+
+def weigh(name: str, ins: Sequence[Array], outs: Sequence[Array]) -> None:
+    """Tells long results how many operations an entry takes, and whether their rows are ragged."""
+    lazy = [x for x in outs if isinstance(x, Long) and x.view is None and x.everywhere is None]
+    if not lazy:
+        return
+    given = [x for x in ins if isinstance(x, Long)]
+    work = sum(x.work for x in given) + (0 if name in FREE else 12 if name in COSTLY else 1)
+    for x in lazy:
+        x.work = max(x.work, work)
+        x.ragged = x.ragged or any(y.ragged for y in given)
+
+
+def cost(eqn: Any) -> int:
+    """Scalar operations of one equation, were every entry computed."""
+    size = sum(math.prod(v.aval.shape) for v in eqn.outvars)
+    name = eqn.primitive.name
+    if name == "dot_general":
+        (contract, _), _ = eqn.params["dimension_numbers"]
+        return size * max(1, 2 * math.prod(eqn.invars[0].aval.shape[k] for k in contract) - 1)
+    if name.startswith("reduce_"):
+        return math.prod(eqn.invars[0].aval.shape)
+    if name in ("scan", "while", "cond"):
+        return 0
+    if name in ("cholesky", "lu", "triangular_solve"):
+        return size * eqn.invars[0].aval.shape[-1]
+    return size
+
+
+def source_line(eqn: Any) -> str:
+    """`file.py:12 (function)` of the user code behind an equation, or nothing."""
+    try:
+        from jax._src import source_info_util
+
+        return source_info_util.summarize(eqn.source_info)
+    except (ImportError, AttributeError):
+        return ""
+
+
+def translate(
+    closed: Any,
+    examples: Sequence[np.ndarray],
+    static: Sequence[bool],
+    strict: bool = False,
+    width: int = 64,
+) -> tuple[Program, int]:
+    """The program of a closed jaxpr, static arguments baked in, and its count of operations unpruned.
+
+    Input `k` is the buffer `in{k}` (none for a static one), output `k` the buffer `out{k}`.
+    """
+    import isthmus.native.tracing.rules  # noqa: F401  the rules register themselves
+
+    refuse_unknown(closed.jaxpr)
+    trace = Trace(strict, width)
+    arrays = [
+        trace.literal(x) if fixed else trace.input(f"in{k}", x.shape, x.dtype)
+        for k, (x, fixed) in enumerate(zip(examples, static, strict=True))
+    ]
+    outs = trace.closed(closed, arrays)
+    p = trace.p
+    written = []
+    for k, out in enumerate(outs):
+        aval = closed.jaxpr.outvars[k].aval
+        kind = kind_of(aval.dtype)
+        if kind is None:
+            raise NotTranslatable(f"a result of dtype {aval.dtype}")
+        buffer = p.buffer(f"out{k}", "out", math.prod(aval.shape), kind)
+        if isinstance(out, np.ndarray) and out.size > 1 and len(set(out.ravel().tolist())) == 1:
+            out = trace.memory.long(out)
+        written.append((out, buffer))
+    for out, buffer in written:
+        trace.memory.write(out, buffer)
+    return p, trace.counted
