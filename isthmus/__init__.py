@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from isthmus.export.urdf import export_urdf as export_urdf
     from isthmus.files.load import load as load
     from isthmus.files.save import save as save
-    from isthmus.identify.adam import Adam as Adam
-    from isthmus.identify.basin_hopping import BasinHopping as BasinHopping
-    from isthmus.identify.cma import CMAES as CMAES
     from isthmus.identify.fit import Fit as Fit
     from isthmus.identify.fit import fit as fit
-    from isthmus.identify.free import Free as Free
-    from isthmus.identify.horizon import LengtheningHorizon as LengtheningHorizon
-    from isthmus.identify.lbfgs import LBFGS as LBFGS
-    from isthmus.identify.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
-    from isthmus.identify.population import Population as Population
-    from isthmus.identify.problem import Problem as Problem
+    from isthmus.identify.problem.free import Free as Free
+    from isthmus.identify.problem.problem import Problem as Problem
+    from isthmus.identify.search.adam import Adam as Adam
+    from isthmus.identify.search.basin_hopping import BasinHopping as BasinHopping
+    from isthmus.identify.search.cma import CMAES as CMAES
+    from isthmus.identify.search.horizon import LengtheningHorizon as LengtheningHorizon
+    from isthmus.identify.search.lbfgs import LBFGS as LBFGS
+    from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
+    from isthmus.identify.search.population import Population as Population
     from isthmus.losses.windows import MultipleShooting as MultipleShooting
     from isthmus.losses.windows import OneStep as OneStep
     from isthmus.losses.windows import Torque as Torque
@@ -65,25 +65,25 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Adam": "isthmus.identify.adam",
-    "BasinHopping": "isthmus.identify.basin_hopping",
+    "Adam": "isthmus.identify.search.adam",
+    "BasinHopping": "isthmus.identify.search.basin_hopping",
     "Blueprint": "isthmus.blueprint.blueprint",
     "Builder": "isthmus.model.builder",
-    "CMAES": "isthmus.identify.cma",
+    "CMAES": "isthmus.identify.search.cma",
     "Conservative": "isthmus.networks.guarantees",
     "Constant": "isthmus.networks.recipes",
     "Control": "isthmus.model.state",
     "Dissipative": "isthmus.networks.guarantees",
     "Filter": "isthmus.networks.recipes",
     "Fit": "isthmus.identify.fit",
-    "Free": "isthmus.identify.free",
+    "Free": "isthmus.identify.problem.free",
     "GRU": "isthmus.networks.recipes",
     "Internal": "isthmus.networks.guarantees",
     "IsthmusError": "isthmus.errors",
-    "LBFGS": "isthmus.identify.lbfgs",
+    "LBFGS": "isthmus.identify.search.lbfgs",
     "Lagrangian": "isthmus.networks.guarantees",
-    "LengtheningHorizon": "isthmus.identify.horizon",
-    "LevenbergMarquardt": "isthmus.identify.levenberg_marquardt",
+    "LengtheningHorizon": "isthmus.identify.search.horizon",
+    "LevenbergMarquardt": "isthmus.identify.search.levenberg_marquardt",
     "Linear": "isthmus.networks.recipes",
     "MLP": "isthmus.networks.recipes",
     "Model": "isthmus.model.model",
@@ -91,8 +91,8 @@ _HOMES = {
     "MultipleShooting": "isthmus.losses.windows",
     "OneStep": "isthmus.losses.windows",
     "Torque": "isthmus.losses.windows",
-    "Population": "isthmus.identify.population",
-    "Problem": "isthmus.identify.problem",
+    "Population": "isthmus.identify.search.population",
+    "Problem": "isthmus.identify.problem.problem",
     "Spline": "isthmus.networks.recipes",
     "State": "isthmus.model.state",
     "Study": "isthmus.study.study",

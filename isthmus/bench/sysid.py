@@ -21,7 +21,7 @@ from isthmus.bench.rows import Row
 from isthmus.bench.sysid_peer import Log, sysid
 from isthmus.bench.timing import code_kept_in, cpu_seconds
 from isthmus.identify.fit import default_search
-from isthmus.identify.search import AbstractSearch
+from isthmus.identify.search.search import AbstractSearch
 from isthmus.phases import counted
 
 PEER = "mujoco.sysid"

@@ -17,7 +17,7 @@ from isthmus.errors import BadFile, BadOption, FitWarning
 
 if TYPE_CHECKING:
     from isthmus.identify.fit import Fit as Found
-    from isthmus.identify.problem import Problem
+    from isthmus.identify.problem.problem import Problem
     from isthmus.study.study import Study
 
 OF_STUDIES = ("files", "out", "resume", "force", "unchecked", "init")
@@ -183,7 +183,7 @@ def islands(study: Study) -> int:
 
 def status_of(fit: Found, failed: bool) -> int:
     """130 where the user stopped it, 1 where it did not converge or a file is missing."""
-    from isthmus.identify.search import Status
+    from isthmus.identify.search.search import Status
 
     if fit.status == Status.INTERRUPTED.value:
         say("stopped by Ctrl-C; the best so far is written, --resume goes on.")

@@ -12,8 +12,8 @@ from isthmus.cli.output import say
 from isthmus.phases import Phase, listening, repeating
 
 if TYPE_CHECKING:
-    from isthmus.identify.parameters import Parameters
-    from isthmus.identify.search import News
+    from isthmus.identify.problem.parameters import Parameters
+    from isthmus.identify.search.search import News
 
 EVERY = 5.0
 """Seconds between two lines."""

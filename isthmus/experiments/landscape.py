@@ -15,7 +15,7 @@ from jaxtyping import Float
 import isthmus as ist
 from isthmus.experiments.landscape_figures import draw_landscape
 from isthmus.experiments.run import Result, Settings, Table
-from isthmus.identify.search import AbstractSearch
+from isthmus.identify.search.search import AbstractSearch
 from isthmus.model.builder import Builder
 from isthmus.model.model import Model
 

@@ -24,11 +24,11 @@ from isthmus.experiments.pendulum_figures import draw_errors, draw_motion
 from isthmus.experiments.pendulum_markers import Markers, as_they_are, calibrate
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.identify.fit import Fit, fit
-from isthmus.identify.free import Free
-from isthmus.identify.horizon import LengtheningHorizon
-from isthmus.identify.lbfgs import LBFGS
-from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
-from isthmus.identify.problem import Problem
+from isthmus.identify.problem.free import Free
+from isthmus.identify.problem.problem import Problem
+from isthmus.identify.search.horizon import LengtheningHorizon
+from isthmus.identify.search.lbfgs import LBFGS
+from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.losses.windows import WholeRun, Windows
 from isthmus.model.builder import Builder
 from isthmus.model.model import Model

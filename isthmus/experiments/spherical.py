@@ -12,7 +12,7 @@ from jaxtyping import Float
 import isthmus as ist
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.experiments.spherical_figures import draw_lengths
-from isthmus.identify.search import AbstractSearch, News
+from isthmus.identify.search.search import AbstractSearch, News
 from isthmus.spatial import rotations
 
 TRUTH = np.array([0.3, 0.2])

@@ -1,8 +1,13 @@
-"""Motion to parameters: which numbers are free, what the data says of them, and how they are found."""
+"""Recorded motion -> physical parameters, with what the data can and cannot tell about them.
 
-from isthmus.identify.base_parameters import BaseParameters, base_parameters
-from isthmus.identify.regressor import parameter_names, parameter_vector, regressor
-from isthmus.identify.torque import TorqueFit, start_from_torque, torque_fit
+Start with `problem/problem.py` (the question) and `fit.py` (from a problem and a search to a `Fit`).
+`evaluate` simulates windows of logs and differentiates them, `search` holds the searches, `answer` what
+is said about a result, `torque` the linear start from measured torques; `preflight.py` looks before a fit.
+"""
+
+from isthmus.identify.torque.base_parameters import BaseParameters, base_parameters
+from isthmus.identify.torque.regressor import parameter_names, parameter_vector, regressor
+from isthmus.identify.torque.start import TorqueFit, start_from_torque, torque_fit
 
 __all__ = [
     "BaseParameters",

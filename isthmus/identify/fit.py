@@ -12,20 +12,20 @@ import numpy as np
 
 from isthmus.blas import on_one_thread
 from isthmus.errors import BadOption, BadStart, FitWarning
-from isthmus.identify.alignment import shifts
-from isthmus.identify.horizon import LengtheningHorizon
-from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
-from isthmus.identify.problem import Problem
-from isthmus.identify.progress import progress, wanted
-from isthmus.identify.quality import Errors, errors_of, heldout_errors
-from isthmus.identify.search import AbstractSearch, Listener, Outcome
-from isthmus.identify.sensitivity import Sensitivity, sensitivity, unknown
+from isthmus.identify.answer.alignment import shifts
+from isthmus.identify.answer.quality import Errors, errors_of, heldout_errors
+from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
+from isthmus.identify.problem.problem import Problem
+from isthmus.identify.search.horizon import LengtheningHorizon
+from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
+from isthmus.identify.search.progress import progress, wanted
+from isthmus.identify.search.search import AbstractSearch, Listener, Outcome
 from isthmus.losses.windows import WholeRun
 from isthmus.model.model import Model
 from isthmus.phases import phase
 
 if TYPE_CHECKING:
-    from isthmus.identify.missing import Missing
+    from isthmus.identify.answer.missing import Missing
 
 LOST = 1e12
 """A difference of so many standard deviations belongs to a simulation that has broken down."""
@@ -81,7 +81,7 @@ class Fit:
 
     def missing(self) -> tuple[Missing, ...]:
         """Torques that the fitted model still lacks, and which signals they follow; print each."""
-        from isthmus.identify.missing import missing
+        from isthmus.identify.answer.missing import missing
 
         if self.problem is None:
             raise BadOption(
@@ -94,20 +94,20 @@ class Fit:
         return self.estimates[name]
 
     def __str__(self) -> str:
-        from isthmus.identify.table import as_text
+        from isthmus.identify.answer.table import as_text
 
         return as_text(self)
 
     def save(self, folder: str | Path) -> Path:
         """Writes `fit.json` and `fit.npz` into a folder."""
-        from isthmus.identify.files import save
+        from isthmus.identify.answer.files import save
 
         return save(self, Path(folder))
 
     @staticmethod
     def load(folder: str | Path, *, like: Model | None = None) -> Fit:
         """Reads what `save` wrote; a model with networks needs one of the same structure as `like`."""
-        from isthmus.identify.files import load
+        from isthmus.identify.answer.files import load
 
         return load(Path(folder), like)
 

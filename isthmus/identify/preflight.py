@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.identify.alignment import Shift, shifts
-from isthmus.identify.evaluate import Evaluation
-from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
-from isthmus.identify.table import columns
+from isthmus.identify.answer.alignment import Shift, shifts
+from isthmus.identify.answer.table import columns
+from isthmus.identify.evaluate.evaluation import Evaluation
+from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.phases import phase
 
 if TYPE_CHECKING:
-    from isthmus.identify.problem import Problem
+    from isthmus.identify.problem.problem import Problem
 
 MANY = 60
 """With more free numbers than that, derivatives are checked along random directions, not one by one."""

@@ -9,12 +9,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from isthmus.identify.cut import cut
-from isthmus.identify.evaluate import Evaluation
+from isthmus.identify.evaluate.evaluation import Evaluation
+from isthmus.identify.evaluate.window import begin
 from isthmus.identify.fit import Fit
-from isthmus.identify.logs import Log, target
-from isthmus.identify.problem import Problem
-from isthmus.identify.window import begin
+from isthmus.identify.problem.logs import Log, target
+from isthmus.identify.problem.problem import Problem
+from isthmus.identify.problem.windows_from_logs import cut
 from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import MultipleShooting, Span, Windows
 from isthmus.model.model import Model

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isthmus.identify.answer.missing import missing
 from isthmus.identify.fit import Fit
-from isthmus.identify.missing import missing
-from isthmus.identify.problem import Problem
+from isthmus.identify.problem.problem import Problem
 from isthmus.losses.windows import MultipleShooting, WholeRun
 from isthmus.report import charts
 from isthmus.report.gather import Curve, Run, pooled

@@ -6,14 +6,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from isthmus.identify.adam import Adam
-from isthmus.identify.basin_hopping import BasinHopping
-from isthmus.identify.cma import CMAES
-from isthmus.identify.horizon import LengtheningHorizon
-from isthmus.identify.lbfgs import LBFGS
-from isthmus.identify.levenberg_marquardt import LevenbergMarquardt
-from isthmus.identify.population import Population
-from isthmus.identify.search import AbstractSearch
+from isthmus.identify.search.adam import Adam
+from isthmus.identify.search.basin_hopping import BasinHopping
+from isthmus.identify.search.cma import CMAES
+from isthmus.identify.search.horizon import LengtheningHorizon
+from isthmus.identify.search.lbfgs import LBFGS
+from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
+from isthmus.identify.search.population import Population
+from isthmus.identify.search.search import AbstractSearch
 from isthmus.losses.windows import NAMES, Loss
 from isthmus.study.tables import ANYTHING, faults_of, kind_in, made, options_of
 

@@ -13,7 +13,7 @@ import isthmus as ist
 from isthmus.cli import fit as command
 from isthmus.cli.live import Screen, head, watching
 from isthmus.cli.main import main
-from isthmus.identify.search import News
+from isthmus.identify.search.search import News
 from tests.cli.test_main import one_sentence
 from tests.identify.motions import double_problem
 from tests.study.logs import write_logs

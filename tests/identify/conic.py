@@ -6,7 +6,7 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-from isthmus.identify.realisable import Prior, pseudo_of
+from isthmus.identify.torque.realisable import Prior, pseudo_of
 
 SIDE = 8
 

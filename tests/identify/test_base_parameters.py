@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus.errors import BadShape
-from isthmus.identify.base_parameters import base_parameters
+from isthmus.identify.torque.base_parameters import base_parameters
 
 
 @settings(max_examples=60)

@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import basinhopping
 
 import isthmus as ist
-from isthmus.identify.box import Box
-from isthmus.identify.search import Status
-from isthmus.identify.team import Found
+from isthmus.identify.search.islands import Found
+from isthmus.identify.search.random_points import Box
+from isthmus.identify.search.search import Status
 from tests.identify.lengths import landscape
 from tests.identify.toys import Rastrigin
 

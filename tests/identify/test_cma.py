@@ -9,7 +9,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadOption, MissingExtra
-from isthmus.identify.search import Status
+from isthmus.identify.search.search import Status
 from tests.identify.toys import Rastrigin
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.identify import jacobians
-from isthmus.identify.compiled import Compiled
-from isthmus.identify.evaluate import Evaluation
-from isthmus.identify.inputs import inputs_of
+from isthmus.identify.evaluate import jacobians
+from isthmus.identify.evaluate.compiled import Compiled
+from isthmus.identify.evaluate.evaluation import Evaluation
+from isthmus.identify.evaluate.inputs import inputs_of
 from isthmus.identify.preflight import differences
 from tests.identify.motions import double_problem
 

@@ -10,8 +10,8 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import FitWarning
-from isthmus.identify.progress import line
-from isthmus.identify.search import News
+from isthmus.identify.search.progress import line
+from isthmus.identify.search.search import News
 from tests.identify.motions import DOUBLE, SINGLE, double_problem, recorded
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.identify.search import Outcome
+from isthmus.identify.search.search import Outcome
 from tests.identify.toys import Rastrigin
 
 ROOT = Path(__file__).resolve().parents[2]

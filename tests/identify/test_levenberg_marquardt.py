@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import least_squares
 
 import isthmus as ist
-from isthmus.identify.dense import Dense
-from isthmus.identify.levenberg_marquardt import bounded_step
+from isthmus.identify.search.dense import Dense
+from isthmus.identify.search.levenberg_marquardt import bounded_step
 from tests.identify.motions import double_problem
 
 

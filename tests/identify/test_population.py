@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import isthmus as ist
-from isthmus.identify.box import Box
-from isthmus.identify.population import Parents
-from isthmus.identify.search import Status
-from isthmus.identify.team import Found
+from isthmus.identify.search.islands import Found
+from isthmus.identify.search.population import Parents
+from isthmus.identify.search.random_points import Box
+from isthmus.identify.search.search import Status
 from tests.identify.toys import Rastrigin
 
 TOY = Rastrigin(size=6)

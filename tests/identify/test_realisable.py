@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from isthmus.errors import BadModel
-from isthmus.identify.realisable import (
+from isthmus.identify.torque.realisable import (
     Prior,
     is_realisable,
     nearest_realisable,
     pseudo_of,
     ten_of_pseudo,
 )
-from isthmus.identify.regressor import link_of, ten_of
+from isthmus.identify.torque.regressor import link_of, ten_of
 from isthmus.spatial.inertia import pseudo_inertia
 from tests import trees
 from tests.identify.conic import nearest_by_cones

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import isthmus as ist
 from isthmus.dynamics import inverse_dynamics, passive_torque
 from isthmus.errors import BadOption
-from isthmus.identify.regressor import (
+from isthmus.identify.torque.regressor import (
     OF_JOINT,
     link_of,
     parameter_names,

@@ -12,8 +12,8 @@ import isthmus as ist
 from isthmus.distributed.job import Record, run
 from isthmus.distributed.runner import Here
 from isthmus.errors import BadOption, BadStore
-from isthmus.identify import work
-from isthmus.identify.search import News, Outcome, Status
+from isthmus.identify.search import island_jobs
+from isthmus.identify.search.search import News, Outcome, Status
 from tests.identify.toys import Rastrigin
 
 SEARCHES = [
@@ -98,11 +98,11 @@ def test_a_run_that_stops_goes_on_as_if_it_had_not(search, tmp_path):
 @every_search
 def test_every_line_of_a_store_can_be_run_again(search, tmp_path):
     found_by(dataclasses.replace(search, store=tmp_path / "run.jsonl", rounds=2))
-    work.introduce(Rastrigin())
+    island_jobs.introduce(Rastrigin())
     lines = (tmp_path / "run.jsonl").read_text(encoding="utf-8").splitlines()[1:]
     for record in map(Record.from_text, lines):
         assert run(record.job).result == record.result
-    work.forget(Rastrigin().fingerprint)
+    island_jobs.forget(Rastrigin().fingerprint)
 
 
 def test_a_store_of_another_problem_or_seed_is_refused(tmp_path):

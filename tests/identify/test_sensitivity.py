@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from isthmus.identify.sensitivity import physical
+from isthmus.identify.answer.sensitivity import physical
 
 
 def test_directions_among_weights_are_not_worth_a_word():

@@ -11,10 +11,10 @@ import pytest
 import isthmus as ist
 from isthmus.dynamics import inverse_dynamics
 from isthmus.errors import BadMotion, BadOption, BadShape
-from isthmus.identify.realisable import is_realisable
-from isthmus.identify.regressor import parameter_vector
-from isthmus.identify.torque import start_from_torque, torque_fit
-from isthmus.identify.torque_data import PIECE, _rows
+from isthmus.identify.torque.data import PIECE, _rows
+from isthmus.identify.torque.realisable import is_realisable
+from isthmus.identify.torque.regressor import parameter_vector
+from isthmus.identify.torque.start import start_from_torque, torque_fit
 from tests import trees
 from tests.oracles.quantities import sample
 

@@ -36,8 +36,8 @@ def test_a_unit_is_decided_by_the_kind_of_the_joint():
 
 
 def test_the_search_is_called_as_users_call_it():
-    inner = {"search": "isthmus.identify.lbfgs:LBFGS", "steps": 7}
-    outer = {"search": "isthmus.identify.horizon:LengtheningHorizon", "inner": inner}
+    inner = {"search": "isthmus.identify.search.lbfgs:LBFGS", "steps": 7}
+    outer = {"search": "isthmus.identify.search.horizon:LengtheningHorizon", "inner": inner}
     fit = made_up(1)
     written = code(made_up(1, settings=fit.settings | {"search": outer}))
     assert "ist.fit(problem, ist.LengtheningHorizon(inner=ist.LBFGS(steps=7)))" in written
@@ -45,8 +45,8 @@ def test_the_search_is_called_as_users_call_it():
 
 def rounds(count: int) -> dict:
     """Settings of a search in rounds."""
-    local = {"search": "isthmus.identify.lbfgs:LBFGS", "reach": float("inf")}
-    search = {"search": "isthmus.identify.basin_hopping:BasinHopping", "local": local}
+    local = {"search": "isthmus.identify.search.lbfgs:LBFGS", "reach": float("inf")}
+    search = {"search": "isthmus.identify.search.basin_hopping:BasinHopping", "local": local}
     return real().settings | {"search": search | {"rounds": count}}
 
 

@@ -1,0 +1,114 @@
+"""Everything that is wrong with the logs of a problem, said before anything is compiled: one rule, one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isthmus.errors import BadLog
+from isthmus.identify.problem.logs import Log, differentiated, target
+
+if TYPE_CHECKING:
+    from isthmus.identify.problem.problem import Problem
+
+UNITS = {
+    180.0 / np.pi: "velocities seem to be in degrees a second, positions in radians",
+    np.pi / 180.0: "positions seem to be in degrees, velocities in radians a second",
+    30.0 / np.pi: "velocities seem to be in turns a minute",
+    1e3: "time seems to be in milliseconds, or velocities in millimetres a second",
+    1e-3: "positions seem to be in millimetres",
+}
+"""What it means when velocities are so many times the rates of change of positions."""
+LONGEST_STEP = 0.5
+"""Rows that are further apart [s] are no record of a mechanism's motion."""
+
+
+def check_logs(problem: Problem) -> None:
+    """Refuses logs that cannot be fitted; all faults at once."""
+    if not problem.runs[0]:
+        raise BadLog("there is no motion to fit: give motions=.")
+    faults = [fault for rule in RULES for fault in rule(problem)]
+    if faults:
+        raise BadLog(" ".join(dict.fromkeys(faults)))
+
+
+def rows_are_close_together(problem: Problem) -> Iterator[str]:
+    for log in problem.logs:
+        if log.dt > LONGEST_STEP:
+            yield f"rows of {log.name} are {log.dt:g} s apart: is its time in milliseconds?"
+
+
+def something_moves(problem: Problem) -> Iterator[str]:
+    for c in problem.channels:
+        rows = [target(problem.template, log, c) for log in problem.logs]
+        seen = np.concatenate(rows)
+        if not np.any(np.isfinite(seen)):
+            yield f"{c.text!r} was never measured: every row is nan."
+        elif all(_still(x) for x in rows):
+            yield f"{c.text!r} is constant in every run, so it tells nothing: was the right column read?"
+
+
+def _still(x: np.ndarray) -> bool:
+    known = [column[np.isfinite(column)] for column in x.T]
+    return all(not len(column) or np.ptp(column) <= 1e-12 for column in known)
+
+
+def there_are_more_data_than_free_numbers(problem: Problem) -> Iterator[str]:
+    count = sum(
+        int(np.isfinite(target(problem.template, log, c)[1:]).sum())
+        for c in problem.channels
+        for log in problem.logs
+    )
+    if count < problem.parameters.size:
+        yield (
+            f"the motions are too short: {count} measured numbers for {problem.parameters.size} free ones. "
+            "Record more, or free less."
+        )
+
+
+def velocities_are_rates_of_positions(problem: Problem) -> Iterator[str]:
+    for log in problem.logs:
+        ratio = _ratio(problem, log)
+        for factor, meaning in UNITS.items():
+            if ratio is not None and abs(ratio / factor - 1.0) < 0.1:
+                yield f"{log.name}: velocities are {ratio:.3g} times the rate of change of positions: {meaning}."
+
+
+def _ratio(problem: Problem, log: Log) -> float | None:
+    """Velocities over rates of change of positions, where the two clearly belong together."""
+    if not all(log.measured) or len(log) < 10:
+        return None
+    rate, v = differentiated(problem.template, log.start_q, log.dt).ravel(), log.v.ravel()
+    known = np.isfinite(rate) & np.isfinite(v)
+    rate, v = rate[known], v[known]
+    size = np.linalg.norm(rate) * np.linalg.norm(v)
+    if size == 0.0 or abs(rate @ v) < 0.9 * size:
+        return None
+    return float(rate @ v / (rate @ rate))
+
+
+def positions_are_within_limits(problem: Problem) -> Iterator[str]:
+    model = problem.template
+    if model.nq != model.dof:
+        return
+    for log in problem.logs:
+        for dof in model.limited if log.measured[0] else ():
+            reach = max(abs(float(model.joint_lower[dof])), abs(float(model.joint_upper[dof])))
+            seen = np.nanmax(np.abs(log.q[:, dof])) if np.any(np.isfinite(log.q[:, dof])) else 0.0
+            if np.isfinite(reach) and seen > 5.0 * reach:
+                names = [name for name, rows in model.rows("dof").items() if dof in rows]
+                yield (
+                    f"{log.name}: joint {names[0]!r} reaches {seen:.3g}, but its end of travel is {reach:.3g}: "
+                    "are positions in degrees or millimetres?"
+                )
+
+
+RULES = (
+    rows_are_close_together,
+    something_moves,
+    there_are_more_data_than_free_numbers,
+    velocities_are_rates_of_positions,
+    positions_are_within_limits,
+)

@@ -1,0 +1,164 @@
+"""Levenberg and Marquardt's search for a batch of points, inside a box.
+
+Each point has its own damping `λ`, which plays the part of a trust region (Nielsen's update). Numbers at a bound
+that the gradient presses against are held; those that a step would carry over one stop there, those that would
+rather leave theirs are let go, and the rest is solved again: a step is the best of its quadratic model in the box.
+One call of native code is one iteration of all points.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from isthmus.errors import BadOption
+from isthmus.identify.evaluate.evaluation import Evaluation, Normal
+from isthmus.identify.search.damped import AbstractMatrix
+from isthmus.identify.search.search import AbstractSearch, Diary, Listener, Outcome, Status, silent
+
+Points = Float[np.ndarray, "islands n"]
+STATISTICAL = 30.0
+"""How much larger than the tolerance a relative decrease may be that the noise makes meaningless."""
+NOISE_SHARE = 1e-3
+"""Share of the noise's variance that a decrease must reach to mean something."""
+ROUNDS = 6
+"""How often a step is solved again because it hit a bound or may leave one; after that, none is left any more."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LevenbergMarquardt(AbstractSearch):
+    """Damped Gauss-Newton steps: the search for least squares with up to some hundred numbers."""
+
+    steps: int = 100
+    tolerance: float = 1e-9
+    """Relative decrease of the cost, and relative length of a step, below which a point has converged. Where steps are
+    costly, a decrease by a thousandth of the noise's variance is enough, too, if it is below `STATISTICAL` times this:
+    it moves no estimate by more than a few percent of its standard error."""
+    damping: float = 1e-2
+    """The first `λ`, relative to the diagonal of the Gauss-Newton matrix."""
+    reach: float = np.inf
+    """Longest step of any number, in units of its scale."""
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or not self.damping > 0 or not self.tolerance >= 0 or not self.reach > 0:
+            raise BadOption(
+                "LevenbergMarquardt needs steps ≥ 1, and damping, tolerance and reach above zero."
+            )
+
+    def search(self, evaluation: Evaluation, starts: Points, listen: Listener = silent) -> Outcome:
+        with np.errstate(all="ignore"):  # a trial that breaks down is a number that is not finite
+            return self._search(evaluation, starts, listen)
+
+    def _search(self, evaluation: Evaluation, starts: Points, listen: Listener) -> Outcome:
+        state = begin(evaluation, starts, self.damping)
+        diary = Diary(evaluation, self.steps, listen)
+        diary.write(state.X, state.normal.cost)
+        try:
+            for _ in range(self.steps):
+                going = np.flatnonzero(~state.done)
+                if not len(going):
+                    break
+                advance(evaluation, state, going, self)
+                diary.write(state.X, state.normal.cost)
+        except KeyboardInterrupt:
+            state.status[~state.done] = Status.INTERRUPTED
+        return diary.close(state.X, state.normal.cost, list(state.status))
+
+
+@dataclasses.dataclass
+class State:
+    """Where the points stand."""
+
+    X: Points
+    normal: Normal
+    damping: Float[np.ndarray, " islands"]
+    growth: Float[np.ndarray, " islands"]
+    done: Bool[np.ndarray, " islands"]
+    status: np.ndarray
+
+
+def begin(evaluation: Evaluation, starts: Points, damping: float) -> State:
+    """All points inside the box, with their quadratic models."""
+    X = np.clip(np.array(starts, dtype=np.float64), evaluation.low, evaluation.high)
+    normal, islands = evaluation.normal(X), len(X)
+    status = np.full(islands, Status.OUT_OF_STEPS, dtype=object)
+    lost = ~np.isfinite(normal.cost)
+    status[lost] = Status.NOT_FINITE
+    return State(X, normal, np.full(islands, damping), np.full(islands, 2.0), lost, status)
+
+
+def advance(
+    evaluation: Evaluation, state: State, going: np.ndarray, options: LevenbergMarquardt
+) -> None:
+    """One iteration of the points `going`."""
+    X, g, H = state.X[going], state.normal.gradient[going], state.normal.matrix.take(going)
+    cost = state.normal.cost[going]
+    step = bounded_step(H, g, X, state.damping[going], evaluation.low, evaluation.high)
+    longest = np.abs(step).max(axis=1, keepdims=True)
+    step = step * np.minimum(1.0, options.reach / np.maximum(longest, 1e-300))
+    predicted = -(np.einsum("ij,ij->i", g, step) + 0.5 * np.einsum("ij,ij->i", step, H.times(step)))
+    new = np.clip(X + step, evaluation.low, evaluation.high)
+    at_once = evaluation.normal(new) if evaluation.matrix_is_cheap else None
+    new_cost = evaluation.cost(new) if at_once is None else at_once.cost
+    gain = np.where(np.isfinite(new_cost), cost - new_cost, -np.inf) / np.maximum(predicted, 1e-300)
+    better = gain > 1e-4
+    if better.any():
+        tried = evaluation.normal(new[better]) if at_once is None else at_once.take(better)
+        finite = np.asarray(np.isfinite(tried.gradient).all(axis=1))
+        better[better] = finite
+        taken = going[better]
+        state.X[taken] = new[better]
+        state.normal = state.normal.put(taken, tried.take(finite))
+
+    small = np.abs(step).max(axis=1) <= options.tolerance * (1e-3 + np.abs(X).max(axis=1))
+    enough = options.tolerance
+    if not evaluation.matrix_is_cheap:
+        enough = meaningless(options.tolerance, evaluation.data)
+    flat = predicted <= enough * np.maximum(cost, 1e-300)
+    slow = better & (cost - new_cost <= enough * cost) & (gain > 0.25)
+    _damp(state, going, better, gain)
+    finished = small | flat | slow
+    state.done[going[finished]] = True
+    state.status[going[finished]] = Status.CONVERGED
+
+
+def meaningless(tolerance: float, data: int) -> float:
+    """The relative decrease of the cost of so much data that changes no estimate by a noticeable part of its error.
+
+    At a minimum the cost is half the number of data times the noise's variance.
+    """
+    share = 2.0 * NOISE_SHARE / max(data, 1)
+    return float(np.clip(share, tolerance, STATISTICAL * tolerance))
+
+
+def _damp(state: State, going: np.ndarray, better: np.ndarray, gain: np.ndarray) -> None:
+    """Less damping the better the quadratic model was; more, and faster, as long as steps fail."""
+    safe = np.clip(np.where(better, gain, 0.0), 0.0, 1.0)
+    factor = np.where(better, np.maximum(0.1, 1.0 - (2.0 * safe - 1.0) ** 3), state.growth[going])
+    state.damping[going] = np.clip(state.damping[going] * factor, 1e-15, 1e15)
+    state.growth[going] = np.where(better, 2.0, 2.0 * state.growth[going])
+
+
+def bounded_step(
+    H: AbstractMatrix, g: Points, X: Points, damping: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> Points:
+    """The damped Gauss-Newton step that stays in the box."""
+    diagonal = H.diagonal()
+    floor = 1e-12 * np.maximum(diagonal.max(axis=1, keepdims=True), 1e-300)
+    D = damping[:, None] * np.maximum(diagonal, floor)
+    least, most = low - X, high - X
+    at_low, at_high = (least >= 0.0) & (g >= 0.0), (most <= 0.0) & (g <= 0.0)
+    step = H.solve(D, -g, at_low | at_high)
+    for k in range(2 * ROUNDS):
+        slope = g + H.times(step) + D * step
+        stay = k >= ROUNDS  # before that, what would rather leave its bound is let go
+        now_low = np.where(at_low, stay | (slope >= 0.0), step < least)
+        now_high = np.where(at_high, stay | (slope <= 0.0), step > most)
+        if np.array_equal(now_low, at_low) and np.array_equal(now_high, at_high):
+            break
+        at_low, at_high = now_low, now_high
+        fixed = np.where(at_low, least, np.where(at_high, most, 0.0))
+        step = fixed + H.solve(D, -g - H.times(fixed) - D * fixed, at_low | at_high)
+    return np.clip(step, least, most)
