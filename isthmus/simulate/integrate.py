@@ -14,7 +14,7 @@ from isthmus.errors import BadOption, did_you_mean
 from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
-from isthmus.networks.signals import NoSignals, Signals
+from isthmus.networks.signals import Signal, Signals
 from isthmus.simulate.accelerate import accelerate, impose
 from isthmus.types import Coordinates, Joints, Scalar
 
@@ -76,7 +76,7 @@ def _through_delay(
 
 
 def semi_implicit(
-    model: Model, state: State, control: Control, dt: Scalar, explicit: bool, signal: NoSignals
+    model: Model, state: State, control: Control, dt: Scalar, explicit: bool, signal: Signal
 ) -> State:
     """Velocity first, then position with the new velocity."""
     state = impose(model, state, control)
@@ -86,7 +86,7 @@ def semi_implicit(
 
 
 def explicit_euler(
-    model: Model, state: State, control: Control, dt: Scalar, explicit: bool, signal: NoSignals
+    model: Model, state: State, control: Control, dt: Scalar, explicit: bool, signal: Signal
 ) -> State:
     """Position and velocity with the rates at the beginning."""
     state = impose(model, state, control)
@@ -97,23 +97,23 @@ def explicit_euler(
 
 
 def rk4(
-    model: Model, state: State, control: Control, dt: Scalar, explicit: bool, signal: NoSignals
+    model: Model, state: State, control: Control, dt: Scalar, explicit: bool, signal: Signal
 ) -> State:
     """The classic four stages; quaternions are carried as four numbers and brought back to unit length."""
     state = impose(model, state, control)
 
     def rates(
-        q: Coordinates, v: Joints, share: float, door: NoSignals
+        q: Coordinates, v: Joints, share: float, signal: Signal
     ) -> tuple[Coordinates, Joints]:
         there = State(q, v, state.memory, state.time + share * dt)
-        return coordinates.rate(model, q, v), accelerate(model, there, control, door)
+        return coordinates.rate(model, q, v), accelerate(model, there, control, signal)
 
-    door = lambda: Signals(model, state.memory, dt)  # networks with memory remember the first stage
+    later = lambda: Signals(model, state.memory, dt)  # networks remember the first stage
     q, v = state.q, state.v
     dq1, dv1 = rates(q, v, 0.0, signal)
-    dq2, dv2 = rates(q + 0.5 * dt * dq1, v + 0.5 * dt * dv1, 0.5, door())
-    dq3, dv3 = rates(q + 0.5 * dt * dq2, v + 0.5 * dt * dv2, 0.5, door())
-    dq4, dv4 = rates(q + dt * dq3, v + dt * dv3, 1.0, door())
+    dq2, dv2 = rates(q + 0.5 * dt * dq1, v + 0.5 * dt * dv1, 0.5, later())
+    dq3, dv3 = rates(q + 0.5 * dt * dq2, v + 0.5 * dt * dv2, 0.5, later())
+    dq4, dv4 = rates(q + dt * dq3, v + dt * dv3, 1.0, later())
     moved = q + dt / 6.0 * (dq1 + 2.0 * dq2 + 2.0 * dq3 + dq4)
     v = v + dt / 6.0 * (dv1 + 2.0 * dv2 + 2.0 * dv3 + dv4)
     return _moved(model, state, coordinates.normalise(model, moved), v, dt)
