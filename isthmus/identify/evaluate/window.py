@@ -23,7 +23,7 @@ from isthmus.model.state import Control, State
 from isthmus.networks.signals import Signals
 from isthmus.simulate.accelerate import acceleration_under, needed_torque
 from isthmus.simulate.forces import forces
-from isthmus.simulate.integrate import Scheme, advance
+from isthmus.simulate.integrate import Integrator, advance
 from isthmus.types import AnyArray
 
 Window = dict[str, Any]
@@ -38,7 +38,7 @@ class Plan:
 
     parameters: Parameters
     channels: tuple[Channel, ...]
-    scheme: Scheme
+    scheme: Integrator
     huber: float | None = None
     start_rows: tuple[int, ...] = ()
     """Which numbers of a start (displacement of `q`, then `v`) are free."""
