@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from isthmus.describe.description import DOF, Description, Joint, Link
+from isthmus.describe.description import DOF, PER_DOF, Description, Joint, Link
 from isthmus.describe.notes import quoted, where
 from isthmus.describe.numbers import count, is_traced, is_zero, known
 from isthmus.describe.tree import outwards
@@ -21,10 +21,6 @@ ONE_COORDINATE = ("revolute", "prismatic")
 NEEDS_AXIS = ("revolute", "prismatic", "planar")
 NEEDS_MASS = ("prismatic", "planar", "free")
 """Kinds of joints that translate; the others are content with inertia."""
-PER_DOF = (
-    "lower", "upper", "effort", "stiffness", "damping", "friction", "friction_speed", "armature",
-    "limit_stiffness", "limit_damping", "limit_width",
-)  # fmt: skip
 BOUNDS = ("lower", "upper", "effort")
 """Numbers that may be infinite."""
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3}

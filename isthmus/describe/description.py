@@ -113,6 +113,13 @@ class Joint:
     line: int | None = None
 
 
+PER_DOF = (
+    "lower", "upper", "effort", "stiffness", "damping", "friction", "friction_speed", "armature",
+    "limit_stiffness", "limit_damping", "limit_width",
+)  # fmt: skip
+"""Fields of a joint with one number for each degree of freedom."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Actuator:
     """What turns a joint's command into torque; a joint without one takes its command as torque."""

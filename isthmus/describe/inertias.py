@@ -14,8 +14,9 @@ import numpy as np
 from isthmus.describe.description import Description, Link
 from isthmus.describe.notes import quoted
 from isthmus.describe.numbers import is_zero, known
-from isthmus.describe.poses import matrix_of, numbers_of
+from isthmus.describe.poses import numbers_of
 from isthmus.describe.tree import outwards
+from isthmus.spatial.inertia import inertia_of_second, second_moment, symmetric
 
 DONE = {
     "none": "they were loaded as they are (repair='nearest' takes the nearest possible ones)",
@@ -106,7 +107,7 @@ def _principal(link: Link) -> np.ndarray | None:
         return None
     if is_zero(link.mass) and not inertia.any():
         return None
-    return np.linalg.eigvalsh(matrix_of(inertia))
+    return np.linalg.eigvalsh(symmetric(inertia))
 
 
 def mended(description: Description) -> Description:
@@ -125,8 +126,6 @@ def mended_link(link: Link) -> Link:
 
 def nearest_inertia(inertia: object, mass: float) -> tuple[float, ...]:
     """The possible inertia whose second moment `Σ` is nearest, in the Frobenius norm."""
-    matrix = matrix_of(inertia)
-    values, axes = np.linalg.eigh(np.trace(matrix) / 2 * np.eye(3) - matrix)
+    values, axes = np.linalg.eigh(second_moment(symmetric(np.asarray(inertia, float))))
     least = SHARE * float(abs(values).max()) or mass * GYRATION**2
-    second_moment = (axes * np.maximum(values, least)) @ axes.T
-    return numbers_of(np.trace(second_moment) * np.eye(3) - second_moment)
+    return numbers_of(inertia_of_second((axes * np.maximum(values, least)) @ axes.T))

@@ -31,7 +31,7 @@ def point_jacobian(
         row = model.point(point)
         i, place = model.point_links[row], jnp.asarray(model.point_origin)[row]
     else:
-        i = model.link(point)
+        i, place = model.link(point), jnp.asarray(place)
     k = forward_kinematics(model, q)
     if i < 0:
         return jnp.zeros((3, model.dof), k.X.dtype)

@@ -106,7 +106,7 @@ def force_at(model: Model, kinematics: Kinematics, link: str, place: Vec3, force
     """A force [N] given in world axes, at a place [m] of a link: rows for `Control.force`, one for each link."""
     i = model.link(link)
     local = mtv(rotations.matrix(kinematics.quaternion[i]), jnp.asarray(force))
-    row = jnp.concatenate([mv(skew(place), local), local])
+    row = jnp.concatenate([mv(skew(jnp.asarray(place)), local), local])
     return jnp.zeros((len(model.link_names), 6), row.dtype).at[i].set(row)
 
 

@@ -19,6 +19,7 @@ from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import MultipleShooting, Span, Windows
 from isthmus.model.model import Model
 from isthmus.model.state import State
+from isthmus.model.units import unit_of_joint
 from isthmus.networks.names import signals_of
 from isthmus.simulate.many import rollout_many
 
@@ -227,12 +228,7 @@ def _curves(
 def unit_of(model: Model, signal: str, label: str) -> str:
     """Of one number of a signal: `rad|m` is decided by the kind of its joint."""
     units = {spec.name: spec.unit for spec in signals_of(model)}
-    turning, _, sliding = units.get(signal, "").partition("|")
-    part = label.split("/")
-    if sliding and len(part) > 2 and part[1] in model.joint_names:
-        kind = model.joint_kinds[model.joint(part[1])]
-        return sliding if kind == "prismatic" else turning
-    return units.get(signal, "")
+    return unit_of_joint(model, label, units.get(signal, ""))
 
 
 def _own_motion(model: Model, log: Log, label: str) -> tuple[np.ndarray | None, np.ndarray | None]:
