@@ -19,7 +19,7 @@ from isthmus.networks.names import PREVIOUS
 
 KINDS = (".png", ".svg", ".pdf")
 COLOURS = "#0072B2 #D55E00 #009E73 #B5528C #E0A100 #56B4E9 #7A6FC2 #8C7853".split()
-"""Of networks and their wires; colour-blind people tell them apart."""
+"""Of networks and their wires; distinct to colour-blind readers too."""
 SIGNS = {"add": "+", "scale": "×", "replace": "="}
 LETTER = 0.0785
 """Width of a letter of a signal's name [inch]."""

@@ -21,7 +21,7 @@ Networks = Mapping[str, Any]
 """Networks of the user's, by the name that stands for them in text: a module, or a recipe."""
 
 ALWAYS = ("target", "reads", "mode", "net")
-"""What is written even where it is as it always is."""
+"""Fields that are written even where they have their default."""
 
 
 def _is_number(x: Any) -> bool:
@@ -50,7 +50,7 @@ WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def as_table(wire: Wire, networks: Networks) -> dict[str, Any]:
-    """The wire as plain data; what is as it always is stays out."""
+    """The wire as plain data, without fields that have their default."""
     table: dict[str, Any] = {}
     for field in dataclasses.fields(wire):
         value = getattr(wire, field.name)

@@ -1,4 +1,4 @@
-"""Masses and inertias that a physicist would not believe: named in warnings, mended when asked.
+"""Masses and inertias that no real body has: named in warnings, corrected on request.
 
 A body made of matter has a positive semi-definite second moment `Σ = ½ tr(I) 1 − I` (Wensing et al.
 2018). Its eigenvalues are not negative exactly when those of `I` obey the triangle inequality.
@@ -55,7 +55,7 @@ def of_adrift(description: Description) -> Iterator[str]:
 
 
 def _welded_to_world(description: Description) -> set[str]:
-    """Links that never move, whose mass nobody feels."""
+    """Links that never move, so that their mass has no effect."""
     still: set[str] = set()
     for joint in outwards(description.joints):
         if joint.kind == "fixed" and (joint.parent is None or joint.parent in still):
@@ -87,7 +87,7 @@ def _of_frames(names: tuple[str, ...]) -> str:
 
 
 def is_not_definite(link: Link) -> bool:
-    """Whether a principal inertia is zero or negative; a link that weighs nothing is not meant."""
+    """Whether a principal inertia is zero or negative; massless links do not count."""
     principal = _principal(link)
     return principal is not None and bool(principal[0] <= 0.0)
 
@@ -117,7 +117,7 @@ def mended(description: Description) -> Description:
 
 
 def mended_link(link: Link) -> Link:
-    """The nearest link that matter could make; massless links stay as they are."""
+    """The nearest link with a physically possible inertia; massless links stay as they are."""
     mass = known(link.mass)
     if mass is None or mass[0] <= 0 or not (is_not_definite(link) or breaks_triangle(link)):
         return link

@@ -1,4 +1,4 @@
-"""Numbers of a description that may be traced: what can be known of them without their value."""
+"""Numbers of a description, which may be traced: their count, and their values where they are known."""
 
 from __future__ import annotations
 

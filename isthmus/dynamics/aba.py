@@ -31,7 +31,7 @@ class AddedInertia(eqx.Module):
     joint: Joints | None = None
     """For each degree of freedom, beside the armature [kg·m², kg]."""
     link: Float[AnyArray, "links 6"] | None = None
-    """For each link along the axes of its frame; it takes part in no gravity [kg·m², kg]."""
+    """For each link along the axes of its frame; gravity does not act on it [kg·m², kg]."""
     dof: Float[AnyArray, "dof dof"] | None = None
     """A matrix in joint space [kg·m², kg·m, kg]."""
 
@@ -116,7 +116,7 @@ def forward_dynamics_at(
 def _resisting(
     model: Model, k: Kinematics, I: AnyArray, p: AnyArray, drag: AnyArray
 ) -> tuple[AnyArray, AnyArray]:
-    """Inertias and bias forces of links that drag resists at the end of the step; gravity is no motion."""
+    """Inertias and bias forces with drag at the end of the step; drag resists true accelerations, without gravity."""
     rising = mtv(k.rotation, jnp.broadcast_to(-jnp.asarray(model.gravity), k.position.shape))
     still = jnp.concatenate([jnp.zeros_like(rising), rising], axis=1)
     return I + drag[:, :, None] * np.eye(6)[None], p - drag * still
@@ -142,7 +142,7 @@ def _by_mass_matrix(
     prescribed: AnyArray | None,
     added: AddedInertia,
 ) -> Joints:
-    """The same from `H` and `C`, where joints mimic others or share inertia: they are no tree of free joints."""
+    """The same from `H` and `C`, where joints mimic others or share inertia, beyond what a recursion can do."""
     H = mass_matrix_at(model, k)
     H = H if added.joint is None else H + jnp.diag(added.joint)
     H = H if added.dof is None else H + added.dof

@@ -33,7 +33,7 @@ def mass_matrix_at(model: Model, kinematics: Kinematics) -> Float[AnyArray, "n n
         if parent >= 0:
             I[parent] = I[parent] + carried_back(X[i], I[i])
 
-    # from each joint to the root: the force that its motion takes, felt by the joints on the way
+    # from each joint to the root: the force that its motion takes, felt by the joints between
     H = jnp.zeros((spans[-1][1], spans[-1][1]), X.dtype)
     for i, parent in model.outwards():
         F = mm(I[i], S[i])

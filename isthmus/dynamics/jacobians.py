@@ -47,7 +47,7 @@ def link_jacobians(model: Model, kinematics: Kinematics) -> Float[AnyArray, "lin
 
 
 def _jacobian(model: Model, X: AnyArray, S: list[AnyArray], i: int) -> AnyArray:
-    """From link `i` to the root: what each joint on the way moves it by."""
+    """The motion of link `i` for each joint between it and the root."""
     J = jnp.zeros((6, model.layout.v[-1][1]), X.dtype)
     X_i_j = jnp.eye(6, dtype=X.dtype)
     while i >= 0:

@@ -160,7 +160,7 @@ def _joint_motion(model: Model, q: AnyArray, v: AnyArray):
 
 @functools.lru_cache(maxsize=256)
 def _groups(kinds: tuple[str, ...]):
-    """Joints by kind: (kind, joints, rows in expanded `q`, rows in expanded `v`), and the way back."""
+    """Joints by kind: (kind, joints, rows in expanded `q`, rows in expanded `v`), and the order to undo it."""
     layout = layout_of(kinds, ())
     groups = []
     for kind in dict.fromkeys(kinds):

@@ -90,5 +90,5 @@ def bias_forces(
 
 
 def upwards(gravity: Vec3) -> Spatial:
-    """The acceleration that stands for gravity: the whole world rises."""
+    """Gravity as an acceleration of the whole world upwards."""
     return jnp.concatenate([jnp.zeros(3), -jnp.asarray(gravity)])

@@ -21,7 +21,7 @@ from isthmus.types import AnyArray
 FREQUENCY = 100.0
 """Of the spring on that inertia [rad/s]."""
 GIVE = {"rad": 0.01, "m": 0.001}
-"""Way over which a stop sets in, by the unit of the coordinate."""
+"""Distance over which a stop sets in, by the unit of the coordinate."""
 
 
 def stop_defaults(

@@ -2,8 +2,8 @@
 
 Physics code calls `x = signal("joint/torque", x)`, or `signal("link/bias_force", x, row=i)` inside a pass over the
 tree. `Signals` stores the value under its name and returns it, corrected where a wire of the model says so;
-`NO_SIGNALS` returns it unchanged. A `Signals` lives for one evaluation, while tracing; what nobody reads leaves no
-operation behind.
+`NO_SIGNALS` returns it unchanged. A `Signals` lives for one evaluation, while tracing; values that are not read leave
+no operation in the compiled program.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Signals(Signal):
 
 
 class _Reads:
-    """What a wire reads; says so in its own words where a channel is missing."""
+    """The signals that a wire reads; the error for a missing one names the wire."""
 
     def __init__(self, signals: Signals, wired: Wired) -> None:
         self.signals, self.wired = signals, wired

@@ -28,7 +28,7 @@ for _out, _left, _right, _sign in (
     _PRODUCT[_out, _right, _left] = _sign
 _PRODUCT = _PRODUCT.reshape(16, 4)
 
-_TINY = 1e-8  # below it, sin(x)/x and its kin are taken from their series
+_TINY = 1e-8  # below it, sin(x)/x and similar quotients are computed by their series
 
 
 def product(a: Quaternion, b: Quaternion) -> Quaternion:

@@ -48,17 +48,19 @@ def cross(a: Vectors, b: Vectors) -> Vectors:
 
 def cross_motion(v: Spatials, m: Spatials) -> Spatials:
     """`v × m`: the rate of a motion vector `m` that moves with velocity `v`."""
-    turn, way = v[..., :3], v[..., 3:]
+    angular, linear = v[..., :3], v[..., 3:]
     return jnp.concatenate(
-        [cross(turn, m[..., :3]), cross(turn, m[..., 3:]) + cross(way, m[..., :3])], axis=-1
+        [cross(angular, m[..., :3]), cross(angular, m[..., 3:]) + cross(linear, m[..., :3])],
+        axis=-1,
     )
 
 
 def cross_force(v: Spatials, f: Spatials) -> Spatials:
     """`v ×* f`: the rate of a force vector `f` that moves with velocity `v`."""
-    turn, way = v[..., :3], v[..., 3:]
+    angular, linear = v[..., :3], v[..., 3:]
     return jnp.concatenate(
-        [cross(turn, f[..., :3]) + cross(way, f[..., 3:]), cross(turn, f[..., 3:])], axis=-1
+        [cross(angular, f[..., :3]) + cross(linear, f[..., 3:]), cross(angular, f[..., 3:])],
+        axis=-1,
     )
 
 
