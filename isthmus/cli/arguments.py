@@ -20,7 +20,7 @@ from isthmus.cli.check import Check
 from isthmus.cli.export import Export
 from isthmus.cli.fit import Fit
 from isthmus.cli.info import Info
-from isthmus.cli.output import Refused
+from isthmus.cli.output import Refused, say
 from isthmus.cli.reproduce import Reproduce
 from isthmus.cli.simulate import Simulate
 from isthmus.errors import did_you_mean
@@ -34,6 +34,9 @@ DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 FILE is a URDF or MJCF file, a model that ist.save wrote, or one that comes with isthmus: library:pendulum …
 XLA runs with --xla_cpu_multi_thread_eigen=false, which is faster here, unless XLA_FLAGS says otherwise."""
 
+RENAMED = {"fit": {"--force": "--replace", "--unchecked": "--no-check"}}
+"""Old names of options, by command; they work until version 0.3 and are not in the help."""
+
 WHAT_THERE_IS = f"The commands are {', '.join(COMMANDS)}; 'isthmus --help' says more."
 
 
@@ -42,6 +45,7 @@ def parse(argv: list[str]) -> Any:
     if argv == ["--version"]:
         print(f"isthmus {__version__}")
         return 0
+    argv = _with_new_names(argv)
     _check_names(argv)
     import tyro
     from tyro.conf import FlagCreatePairsOff, subcommand
@@ -60,6 +64,14 @@ def parse(argv: list[str]) -> Any:
     raise Refused(_sentence(said.getvalue(), argv))
 
 
+def _with_new_names(argv: list[str]) -> list[str]:
+    """The arguments with old names of options replaced, each with a notice on stderr."""
+    renamed = RENAMED.get(argv[0], {}) if argv else {}
+    for old in dict.fromkeys(part for part in argv if part in renamed):
+        say(f"{old} is now {renamed[old]}; the old name will be removed in version 0.3.")
+    return [renamed.get(part, part) for part in argv]
+
+
 def _check_names(argv: list[str]) -> None:
     """Refuses unknown commands and options."""
     if not argv:
@@ -72,7 +84,9 @@ def _check_names(argv: list[str]) -> None:
     if command not in COMMANDS:
         raise Refused(f"there is no command {command!r}.{did_you_mean(command, COMMANDS)}")
     fields = [field.name for field in dataclasses.fields(COMMANDS[command])]
-    known = [f"--{name}" for name in fields if name not in ("file", "files", "study")]
+    known = [
+        f"--{name.replace('_', '-')}" for name in fields if name not in ("file", "files", "study")
+    ]
     for option in (part.partition("=")[0] for part in rest if part.startswith("--")):
         if option not in (*known, "--help", "--help-verbose"):
             near = did_you_mean(option, known) or f" 'isthmus {command} --help' lists them."

@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 import isthmus as ist
 from isthmus.cli.models import Base, Repair, load_model
 from isthmus.cli.numbers import positive
-from isthmus.cli.output import in_background, working
+from isthmus.cli.output import in_background, target, working
 from isthmus.cli.simulate import MOST_SUBSTEPS, Integrator
 from isthmus.errors import BadOption
 
@@ -27,7 +27,7 @@ class Export:
     to: To
     """What to write."""
     out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
-    """Where; without it, the name of the robot and the usual ending, in the current folder."""
+    """Where to write: a file, or a folder for a file with the robot's name; the current folder unless given."""
     name: Annotated[str, arg(metavar="NAME", help_behavior_hint="")] = ""
     """Of the C function; without it, that of the robot and _step."""
     dt: Annotated[float, arg(metavar="S")] = 1e-3
@@ -71,7 +71,7 @@ def write_c(asked: Export, model: ist.Model) -> list[str]:
     positive(asked.dt, "--dt")
     if not 1 <= asked.substeps <= MOST_SUBSTEPS:
         raise BadOption(f"--substeps must be from 1 to {MOST_SUBSTEPS}, not {asked.substeps}.")
-    file = check_path(asked.out or f"{asked.name or identifier(f'{model.name}_step')}.c")
+    file = check_path(target(asked.out, f"{asked.name or identifier(f'{model.name}_step')}.c"))
     options: dict[str, Any] = {
         "dt": asked.dt, "name": asked.name or None, "parameters": asked.parameters,
         "integrator": asked.integrator, "explicit": asked.explicit, "substeps": asked.substeps,
@@ -88,15 +88,16 @@ def write_c(asked: Export, model: ist.Model) -> list[str]:
 
 def write_urdf(asked: Export, model: ist.Model) -> list[str]:
     """The mechanism as URDF."""
-    return _write(ist.export_urdf, asked.out or f"{model.name}.urdf", asked, model)
+    return _write(ist.export_urdf, ".urdf", asked, model)
 
 
 def write_mjcf(asked: Export, model: ist.Model) -> list[str]:
     """The mechanism as MJCF."""
-    return _write(ist.export_mjcf, asked.out or f"{model.name}.xml", asked, model)
+    return _write(ist.export_mjcf, ".xml", asked, model)
 
 
-def _write(export: Callable[..., None], path: str, asked: Export, model: ist.Model) -> list[str]:
+def _write(export: Callable[..., None], ending: str, asked: Export, model: ist.Model) -> list[str]:
+    path = target(asked.out, f"{model.name}{ending}")
     export(model, path, repair=asked.repair)
     return [f"wrote {path}", f"look at it: isthmus info {path}"]
 

@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 from isthmus.cli.live import watching
 from isthmus.cli.models import Base, Repair
 from isthmus.cli.numbers import number
-from isthmus.cli.output import Refused, in_background, say, show, working
+from isthmus.cli.output import Refused, in_background, say, show, target, working
 from isthmus.errors import BadFile, BadOption, FitWarning
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isthmus.identify.problem.problem import Problem
     from isthmus.study.study import Study
 
-OF_STUDIES = ("files", "out", "resume", "force", "unchecked", "init")
+OF_STUDIES = ("files", "out", "resume", "replace", "no_check", "init")
 """What may be said beside a study file; the rest stands in it."""
 NEEDS = (
     "'isthmus fit' needs a study file, or a robot and its logs: isthmus fit study.toml, or isthmus fit arm.urdf "
@@ -55,15 +55,15 @@ class Fit:
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
     out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
-    """The folder for results instead of the study's; with --init the study file, study.toml unless given."""
+    """Where to write: the folder of results instead of the study's; with --init the study file, or a folder for it."""
     init: bool = False
     """Look at robot and logs and write a study file with comments."""
     resume: bool = False
     """Go on from what the folder of results holds."""
-    force: bool = False
+    replace: bool = False
     """Replace what is there: results, or with --init the study file."""
-    unchecked: bool = False
-    """Leave out the look at the problem before the search."""
+    no_check: bool = False
+    """Do not check the problem before the search."""
 
     def run(self) -> int:
         """Looks, searches, prints, writes."""
@@ -81,9 +81,9 @@ class Fit:
 
         if self.files[0].endswith(".toml"):
             raise BadOption("--init takes a robot and its logs, and writes the study itself.")
-        path = Path(self.out or "study.toml")
-        if path.exists() and not self.force:
-            raise BadFile(f"{str(path)!r} is there already; --force replaces it.")
+        path = target(self.out, "study.toml")
+        if path.exists() and not self.replace:
+            raise BadFile(f"{str(path)!r} exists; --replace overwrites it.")
         from isthmus.motion.files import check_target, whole_file
 
         check_target(path, (".toml",))
@@ -159,8 +159,8 @@ def fitted(study: Study, problem: Problem, asked: Fit) -> int:
     from isthmus.study.results import make_folder, write_results
     from isthmus.study.run import search
 
-    make_folder(study, resume=asked.resume, replace=asked.force)
-    if not asked.unchecked:
+    make_folder(study, resume=asked.resume, replace=asked.replace)
+    if not asked.no_check:
         with working("looking at the problem"):
             found = in_background(problem.check)
         show(*map(_coloured, str(found).splitlines()), "")

@@ -8,8 +8,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any, TypeVar
 
+from isthmus.errors import BadFile
 from isthmus.phases import Phase, listening, repeating
 
 Result = TypeVar("Result")
@@ -68,6 +70,25 @@ def silence() -> None:
     """Sends what is still to be printed nowhere: the reader of the pipe has left."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def target(out: str, name: str) -> Path:
+    """The file that `--out` means: `out` itself, or the file `name` in it where `out` is a folder.
+
+    A path that ends in a slash is a folder, and is made if need be.
+    """
+    is_folder = out.endswith(("/", os.sep)) or Path(out).is_dir()
+    return made_folder(out) / name if is_folder else Path(out)
+
+
+def made_folder(path: str) -> Path:
+    """The folder `path`, made if need be."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failed:
+        raise BadFile(f"the folder {path!r} cannot be made: {failed.strerror}.") from None
+    return folder
 
 
 # waiting -------------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def make_folder(study: Study, *, resume: bool, replace: bool) -> Path:
         raise BadOption(f"there is nothing to resume in {str(folder)!r}; leave --resume out.")
     if old and not (resume or replace):
         raise BadFile(
-            f"{str(folder)!r} holds an earlier fit: --resume goes on from it, --force replaces it, --out FOLDER "
+            f"{str(folder)!r} holds an earlier fit: --resume goes on from it, --replace overwrites it, --out FOLDER "
             "puts the new one elsewhere."
         )
     try:

@@ -19,7 +19,7 @@ from tests.identify.motions import double_problem
 from tests.study.logs import write_logs
 from tests.study.test_run import TEXT
 
-SIMPLE = ["fit", "library:pendulum", "logs/run_0.csv", "logs/run_1.csv", "--unchecked"]
+SIMPLE = ["fit", "library:pendulum", "logs/run_0.csv", "logs/run_1.csv", "--no-check"]
 SIMPLE += ["--free", "link/*/mass=0.2:4", "--loss", "windows:20", "--noise", "1e-3"]
 
 
@@ -40,7 +40,7 @@ def test_a_study_is_checked_fitted_and_written(place, capsys):
     assert "wrote fit: fit.json, fit.npz, study.toml, table.txt, pendulum_2.urdf" in said.out
     assert ist.Fit.load("fit").status == "converged"
     assert main(["fit", "study.toml"]) == 2
-    assert "--resume goes on from it, --force replaces it" in one_sentence(capsys)
+    assert "--resume goes on from it, --replace overwrites it" in one_sentence(capsys)
 
 
 def test_robot_logs_and_free_are_enough(place, capsys):
@@ -75,7 +75,24 @@ def test_init_writes_a_study_that_runs_and_overwrites_nothing(place, capsys):
     assert "isthmus fit mine.toml" in capsys.readouterr().out
     assert ist.Study.read("mine.toml").robot == "library:pendulum"
     assert main(["fit", "--init", "library:pendulum", "logs/", "--out", "mine.toml"]) == 2
-    assert "--force replaces it" in one_sentence(capsys)
+    assert "--replace overwrites it" in one_sentence(capsys)
+
+
+def test_init_takes_a_folder_for_the_study(place, capsys):
+    assert main(["fit", "--init", "library:pendulum", "logs/", "--out", "new/"]) == 0
+    assert ist.Study.read(place / "new" / "study.toml").robot == "library:pendulum"
+
+
+def test_old_names_of_options_work_and_say_what_they_are_called_now(place, capsys):
+    (place / "study.toml").touch()
+    assert main(["fit", "--init", "library:pendulum", "logs/", "--force", "--unchecked"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert (
+        said[0] == "isthmus: --force is now --replace; the old name will be removed in version 0.3."
+    )
+    assert said[1].startswith("isthmus: --unchecked is now --no-check;")
+    assert main(["fit", "--help"]) == 0
+    assert "--force" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
