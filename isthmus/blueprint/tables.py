@@ -156,4 +156,4 @@ def _made(cls: Any, options: dict[str, Any], who: str) -> tuple[Any, list[str]]:
     try:
         return cls(**options), []
     except BadOption as bad:
-        return None, [f"{who}: {bad.args[0]}"]
+        return None, [f"{who}: {bad.message}"]

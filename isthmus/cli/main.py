@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from isthmus.cli import output
 from isthmus.cli.interrupt import after_imports
-from isthmus.errors import BadDescription, IsthmusError, IsthmusWarning
+from isthmus.errors import BadInput, IsthmusError, IsthmusWarning
 
 XLA_FLAG = "--xla_cpu_multi_thread_eigen=false"
 """Without its thread pool, XLA runs the small arrays of a mechanism several times faster."""
@@ -49,7 +49,7 @@ def _run(argv: list[str]) -> int:
         return status
     except output.Refused as refused:
         output.say(str(refused))
-    except BadDescription as bad:
+    except BadInput as bad:
         output.say(_all_faults(bad))
     except IsthmusError as error:
         output.say(str(error))
@@ -68,7 +68,7 @@ def _run(argv: list[str]) -> int:
     return 2
 
 
-def _all_faults(bad: BadDescription) -> str:
+def _all_faults(bad: BadInput) -> str:
     """The faults of a file in one sentence."""
     if len(bad.faults) < 2:
         return str(bad)

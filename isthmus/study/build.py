@@ -10,7 +10,7 @@ import jax
 
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.data.read import read_motion
-from isthmus.errors import BadDescription, BadStudy, IsthmusError
+from isthmus.errors import BadInput, BadStudy, IsthmusError
 from isthmus.files.load import load
 from isthmus.identify.problem.parameters import parameters
 from isthmus.identify.problem.problem import Problem
@@ -19,7 +19,6 @@ from isthmus.losses.residuals import channel
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.study.study import Study
-from isthmus.study.tables import words_of
 
 ENDINGS = (".csv", ".tsv", ".npz", ".h5", ".hdf5", ".parquet", ".pq", ".mcap", ".db3", ".bag")
 """Of the files that a folder of logs is searched for."""
@@ -35,10 +34,10 @@ class Trials:
         """What `work` gives, or None."""
         try:
             return work()
-        except BadDescription as bad:
+        except BadInput as bad:
             self.faults += [f"{who}: {fault}" for fault in bad.faults]
         except IsthmusError as bad:
-            self.faults.append(f"{who}: {words_of(bad)}")
+            self.faults.append(f"{who}: {bad.message}")
         return None
 
 

@@ -18,7 +18,6 @@ from isthmus.model.model import Model
 from isthmus.motion.files import whole_file
 from isthmus.report.write import write_report
 from isthmus.study.study import Study
-from isthmus.study.tables import words_of
 
 RECORDS = "records.jsonl"
 """Where searches of many rounds keep what they found, so that a stopped one goes on."""
@@ -77,7 +76,7 @@ def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
         try:
             files.append(WRITERS[kind](study, problem, fit))
         except IsthmusError as error:
-            failed.append(f"{kind}: {words_of(error)}")
+            failed.append(f"{kind}: {error.message}")
     return Written(tuple(files), tuple(failed))
 
 

@@ -73,7 +73,7 @@ def made(cls: Any, table: Mapping[str, Any], who: str, faults: list[str]) -> Any
     try:
         return cls(**options)
     except IsthmusError as bad:
-        faults.append(f"{who}: {words_of(bad)}")
+        faults.append(f"{who}: {bad.message}")
         return None
 
 
@@ -82,11 +82,6 @@ def _as_declared(value: Any, kind: str) -> Any:
     if isinstance(value, list):
         return tuple(value)
     return float(value) if kind.startswith("float") and isinstance(value, int) else value
-
-
-def words_of(error: IsthmusError) -> str:
-    """What an error says, without its code."""
-    return str(error.args[0]) if error.args else str(error)
 
 
 def kind_in(table: Any, known: Mapping[str, Any], who: str, faults: list[str]) -> str | None:
