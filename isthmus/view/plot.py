@@ -16,6 +16,7 @@ import numpy as np
 from isthmus.model.model import Model
 from isthmus.motion.files import check_target, coordinate_names, dof_names, whole_file
 from isthmus.motion.motion import Motion
+from isthmus.palette import FAINT, GRID, INK, SERIES
 
 KINDS = (".png", ".svg", ".pdf")
 MOST = 12
@@ -24,8 +25,7 @@ ROWS = 8
 """Of panels; what is beyond them is left out, and the title says so."""
 POINTS = 20_000
 """Of a line; longer motions are thinned."""
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B5528C", "#56B4E9", "#E0A100")
-INK, FAINT = "#333333", "#DDDDDD"
+COLOURS = SERIES[:6]
 ROUNDING = 1e-12
 """What changes by less does not move."""
 
@@ -115,10 +115,10 @@ def _draw(panel: Any, t: np.ndarray, values: np.ndarray, label: str) -> None:
             float(values.mean()) - 1.0, float(values.mean()) + 1.0
         )  # no noise as a motion
     panel.set_ylabel(label, color=INK)
-    panel.grid(color=FAINT, linewidth=0.6)
+    panel.grid(color=GRID, linewidth=0.6)
     panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)
-    panel.spines[["left", "bottom"]].set_color("#999999")
+    panel.spines[["left", "bottom"]].set_color(FAINT)
     panel.tick_params(colors=INK, labelsize=9)
 
 
