@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import sys
 
-import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.cli import fit as command
-from isthmus.cli.live import Screen, head, watching
+from isthmus.cli import fitting
 from isthmus.cli.main import main
 from isthmus.identify.search.search import News
 from tests.cli.test_main import one_sentence
-from tests.identify.motions import double_problem
 from tests.study.logs import write_logs
 from tests.study.test_run import TEXT
 
@@ -53,7 +48,7 @@ def test_robot_logs_and_free_are_enough(place, capsys):
 
 def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, capsys):
     @contextlib.contextmanager
-    def stopped(*_):
+    def stopped(*_, **__):
         def listen(news: News) -> None:
             if news.step >= 1:
                 raise KeyboardInterrupt
@@ -61,7 +56,7 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, capsys):
         yield listen
 
     with monkeypatch.context() as patch:
-        patch.setattr(command, "watching", stopped)
+        patch.setattr(fitting, "progress", stopped)
         assert main(SIMPLE) == 130
     assert "the best so far is written, --resume goes on" in capsys.readouterr().err
     first = ist.Fit.load("fit")
@@ -118,32 +113,3 @@ def test_what_makes_no_fit_is_said_in_one_sentence(words, sentence, place, capsy
     assert main(["fit", *words.split()]) == 2
     assert sentence in one_sentence(capsys)
     assert not (place / "fit").exists()
-
-
-def test_progress_tells_loss_islands_best_values_and_time_left(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    parameters = double_problem().parameters
-    news = News(20, 100, 12.5, np.asarray(parameters.start))
-    assert head(news, 8, 10.0) == "step 20 of 100, 8 islands, loss 12.5, at most 40 s left"
-    assert head(News(1, 400, 1.0, news.x), 1, 60.0).endswith("at most 399 min left")
-    Screen(parameters, 8).waiting()
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with watching(parameters, 8) as listen:
-        listen(news)
-    shown = sys.stderr.getvalue()
-    assert "loss 12.5" in shown
-    assert "link/rod_1/mass" in shown
-
-
-def test_in_a_pipe_progress_is_a_line_now_and_then(monkeypatch, capsys):
-    parameters = double_problem().parameters
-    monkeypatch.setattr("isthmus.cli.live.EVERY", 0.0)
-    with watching(parameters, 1) as listen:
-        listen(News(20, 100, 12.5, np.asarray(parameters.start)))
-    said = capsys.readouterr().err
-    assert said.startswith("isthmus: step 20 of 100, loss 12.5")
-    assert "link/rod_1/mass = 1" in said
-    assert said.count("\n") == 1
