@@ -12,7 +12,7 @@ from isthmus.identify.fit import Fit
 from isthmus.identify.problem.problem import Problem
 from isthmus.model.model import Model
 from isthmus.model.state import State
-from isthmus.networks.names import signals_of
+from isthmus.networks.names import signals_of, unit_for
 from isthmus.report import charts
 from isthmus.report.html import Markup, joined, named, tag
 from isthmus.report.numbers import count, padded
@@ -108,7 +108,7 @@ def _figure(model: Model, wired: Any, axis: Axis, problem: Problem) -> Markup | 
     inside = [frame.path(x, line, c) for line, c in zip(y, classes, strict=True)]
     units = {spec.name: spec.unit for spec in signals_of(model)}
     x_name = f"{axis.quantity} of {axis.joint} [{axis.unit}]"
-    unit = units.get(wired.plan.target, "").split("|")[0]
+    unit = unit_for(units.get(wired.plan.target, ""), model.joint_kinds)
     chart = frame.picture(
         frame.band(*usual, "usual"),
         frame.axes(x_name, f"change [{unit}]"),

@@ -13,7 +13,7 @@ from isthmus.identify.fit import Estimate, Fit
 from isthmus.identify.problem.problem import Problem
 from isthmus.losses.residuals import HEADING
 from isthmus.model.model import Model
-from isthmus.networks.names import select, signals_of
+from isthmus.networks.names import select, signals_of, unit_at, unit_for
 from isthmus.report import charts
 from isthmus.report.html import Markup, joined, named, tag
 from isthmus.report.numbers import count, plain, with_error
@@ -32,25 +32,12 @@ def physical(fit: Fit) -> dict[str, Estimate]:
     return {n: e for n, e in fit.estimates.items() if not n.startswith("network/")}
 
 
-def shown_unit(model: Model, name: str, unit: str) -> str:
-    """`N·m·s/rad|N·s/m` is decided by the kind of the joint."""
-    turning, _, sliding = unit.partition("|")
-    part = name.split("/")
-    if not sliding or len(part) < 3 or part[1] not in model.joint_names:
-        return unit
-    return sliding if model.joint_kinds[model.joint(part[1])] == "prismatic" else turning
-
-
 def signal_unit(model: Model, text: str) -> str:
     """Of a signal as a whole: `rad|m` stays where joints of both kinds are meant."""
     selection = select(model, text) if text != HEADING else None
     units = {spec.name: spec.unit for spec in signals_of(model)}
     unit = "1" if selection is None else units[selection.name]
-    turning, _, sliding = unit.partition("|")
-    moving = {k == "prismatic" for k in model.joint_kinds if k != "fixed"}
-    if sliding and len(moving) == 1:
-        return sliding if moving.pop() else turning
-    return unit
+    return unit_for(unit, model.joint_kinds)
 
 
 # headline -------------------------------------------------------------------------------------------------------
@@ -180,7 +167,7 @@ def bounds_of(problem: Problem | None) -> dict[str, tuple[float, float]]:
 
 def _row(model: Model, name: str, e: Estimate, low: float, high: float) -> Markup:
     value, error = with_error(e.value, e.error)
-    unit = shown_unit(model, name, e.unit)
+    unit = unit_at(model, name, e.unit)
     unsure = "at its bound" if math.isnan(e.error) else "not told by the data"
     told = error if math.isfinite(e.error) else tag("span", unsure, class_="unsure")
     within = "" if math.isnan(low) else f"{plain(low, 3)} … {plain(high, 3)}"

@@ -15,7 +15,7 @@ from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.population import Population
 from isthmus.identify.search.search import AbstractSearch
 from isthmus.losses.windows import NAMES, Loss
-from isthmus.study.tables import ANYTHING, faults_of, kind_in, made, options_of
+from isthmus.schema import ANYTHING, annotations_of, faults_of, kind_in, made, options_of
 
 SEARCHES: dict[str, Any] = {
     "levenberg_marquardt": LevenbergMarquardt,
@@ -42,7 +42,7 @@ def search_in(table: Any, who: str, faults: list[str]) -> AbstractSearch | None:
         return None
     cls, rest = SEARCHES[kind], {} if isinstance(table, str) else dict(table)
     rest.pop("kind", None)
-    inside = [f.name for f in dataclasses.fields(cls) if f.type == "AbstractSearch"]
+    inside = [name for name, kind in annotations_of(cls).items() if kind is AbstractSearch]
     known = options_of(cls, dict.fromkeys(inside, ANYTHING))
     known = {name: kind for name, kind in known.items() if name not in OURS}
     wrong = list(faults_of(rest, known, f"{who} ({kind})"))

@@ -168,7 +168,7 @@ def test_a_network_of_ones_own_goes_by_its_name(key):
     assert next(iter(ist.Blueprint.from_toml(text, networks={"Mine": mine}))).net is mine
     with pytest.raises(BadBlueprint, match=r"no kind 'Mine'.*networks=\{'Mine': \.\.\.\}"):
         ist.Blueprint.from_toml(text)
-    with pytest.raises(BadBlueprint, match="nothing but its kind"):
+    with pytest.raises(BadBlueprint, match="it takes no options here"):
         ist.Blueprint.from_toml(
             text.replace('"Mine"', '"Mine", width = 3'), networks={"Mine": mine}
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import isthmus as ist
-from isthmus.report.numbers_section import convergence, doubts, islands, shown_unit, signal_unit
+from isthmus.networks.names import unit_at
+from isthmus.report.numbers_section import convergence, doubts, islands, signal_unit
 from isthmus.report.run_section import again, code, told
 from tests.report.fits import Outline, made_up, real
 
@@ -29,8 +30,8 @@ def test_many_starts_are_islands_and_survive_on_disk(tmp_path):
 def test_a_unit_is_decided_by_the_kind_of_the_joint():
     cart = ist.library.cart_pole()
     slide, hinge = (cart.joint_names[cart.joint_kinds.index(k)] for k in ("prismatic", "revolute"))
-    assert shown_unit(cart, f"joint/{slide}/damping", "N·m·s/rad|N·s/m") == "N·s/m"
-    assert shown_unit(cart, f"joint/{hinge}/damping", "N·m·s/rad|N·s/m") == "N·m·s/rad"
+    assert unit_at(cart, f"joint/{slide}/damping", "N·m·s/rad|N·s/m") == "N·s/m"
+    assert unit_at(cart, f"joint/{hinge}/damping", "N·m·s/rad|N·s/m") == "N·m·s/rad"
     assert signal_unit(cart, "joint/position") == "rad|m"
     assert signal_unit(ist.library.pendulum(1), "joint/position") == "rad"
 
