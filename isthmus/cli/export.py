@@ -12,7 +12,7 @@ import isthmus as ist
 from isthmus.cli.models import Base, Repair, load_model
 from isthmus.cli.numbers import positive
 from isthmus.cli.output import in_background, target, working
-from isthmus.cli.simulate import MOST_SUBSTEPS, Integrator
+from isthmus.cli.simulate import MAX_SUBSTEPS, Integrator
 from isthmus.errors import BadOption
 
 To = Literal["c", "urdf", "mjcf"]
@@ -69,8 +69,8 @@ def write_c(asked: Export, model: ist.Model) -> list[str]:
     from isthmus.native.targets.c.to_c import check_path
 
     positive(asked.dt, "--dt")
-    if not 1 <= asked.substeps <= MOST_SUBSTEPS:
-        raise BadOption(f"--substeps must be from 1 to {MOST_SUBSTEPS}, not {asked.substeps}.")
+    if not 1 <= asked.substeps <= MAX_SUBSTEPS:
+        raise BadOption(f"--substeps must be from 1 to {MAX_SUBSTEPS}, not {asked.substeps}.")
     file = check_path(target(asked.out, f"{asked.name or identifier(f'{model.name}_step')}.c"))
     options: dict[str, Any] = {
         "dt": asked.dt, "name": asked.name or None, "parameters": asked.parameters,

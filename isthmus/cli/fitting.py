@@ -58,7 +58,7 @@ def fit_study(
 
 def _study(given: Path | dict[str, Any], out: str) -> Study:
     study = (
-        Study.read(given)
+        Study.load(given)
         if isinstance(given, Path)
         else Study.from_table(given, source="these arguments")
     )
@@ -75,6 +75,6 @@ def _status(fit: Fit, failed: bool) -> int:
 
 def _coloured(line: str) -> Text:
     text = Text(line)
-    text.highlight_regex(r"^(worry|doubtful|correlated):", "yellow")
+    text.highlight_regex(r"^(warning|worry|doubtful|correlated):", "yellow")
     text.highlight_regex(r"^(link|joint|stretch|point|gravity|offset|delay)\S*", "cyan")
     return text

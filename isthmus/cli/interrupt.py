@@ -9,7 +9,7 @@ import threading
 from collections.abc import Generator
 from types import FrameType
 
-SOON = 0.05
+RETRY_AFTER = 0.05
 """Seconds after which a Ctrl-C that came at a bad time is tried again."""
 
 
@@ -30,7 +30,7 @@ def after_imports() -> Generator[None]:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     if not is_importing(frame):
         signal.default_int_handler(number, frame)
-    again = threading.Timer(SOON, os.kill, (os.getpid(), number))
+    again = threading.Timer(RETRY_AFTER, os.kill, (os.getpid(), number))
     again.daemon = True
     again.start()
 

@@ -29,7 +29,7 @@ class Refused(Exception):
 
 def say(sentence: str) -> None:
     """One line on stderr."""
-    with contextlib.suppress(OSError, ValueError):  # nobody listens
+    with contextlib.suppress(OSError, ValueError):  # stderr is closed
         print("isthmus:", " ".join(sentence.split()), file=sys.stderr, flush=True)
 
 

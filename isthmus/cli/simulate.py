@@ -16,12 +16,12 @@ from isthmus.cli.numbers import named_numbers, positive
 from isthmus.cli.output import in_background, say, target, working
 from isthmus.errors import BadOption
 
-MOST_STEPS = 100_000_000
-MOST_SUBSTEPS = 1000
+MAX_STEPS = 100_000_000
+MAX_SUBSTEPS = 1000
 """Each one is compiled."""
 SECONDS = 2.0
 """Where nothing else says how long."""
-MOST_SHOWN = 6
+MAX_SHOWN = 6
 """Coordinates of the end state that are printed."""
 
 Integrator = Literal["semi_implicit", "explicit_euler", "rk4"]
@@ -70,8 +70,8 @@ class Simulate:
         from isthmus.cli.controls import read_commands
 
         positive(self.dt, "--dt")
-        if not 1 <= self.substeps <= MOST_SUBSTEPS:
-            raise BadOption(f"--substeps must be from 1 to {MOST_SUBSTEPS}, not {self.substeps}.")
+        if not 1 <= self.substeps <= MAX_SUBSTEPS:
+            raise BadOption(f"--substeps must be from 1 to {MAX_SUBSTEPS}, not {self.substeps}.")
         files = self._targets()
         model = load_model(self.file, self.base, self.repair, self.ground)
         commands = read_commands(self.control, model)
@@ -126,9 +126,9 @@ class Simulate:
             raise BadOption(
                 f"--seconds {seconds:g} is longer than {self.control!r}, which ends after {own:g} s."
             )
-        if seconds / self.dt > MOST_STEPS:
+        if seconds / self.dt > MAX_STEPS:
             raise BadOption(
-                f"{seconds:g} s in steps of {self.dt:g} s are {seconds / self.dt:.3g} steps; at most {MOST_STEPS:g} "
+                f"{seconds:g} s in steps of {self.dt:g} s are {seconds / self.dt:.3g} steps; at most {MAX_STEPS:g} "
                 f"can be simulated."
             )
         steps = round(seconds / self.dt)
@@ -236,5 +236,5 @@ def _positions(model: ist.Model, q: Any) -> str:
     shown = [
         f"{name} = {value:.4g}" for name, value in zip(coordinate_names(model), q, strict=True)
     ]
-    more = f" and {len(shown) - MOST_SHOWN} more" if len(shown) > MOST_SHOWN else ""
-    return ", ".join(shown[:MOST_SHOWN]) + more if shown else "nothing moves"
+    more = f" and {len(shown) - MAX_SHOWN} more" if len(shown) > MAX_SHOWN else ""
+    return ", ".join(shown[:MAX_SHOWN]) + more if shown else "nothing moves"

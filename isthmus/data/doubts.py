@@ -16,7 +16,7 @@ from isthmus.motion.rows import GAP, usual_step
 from isthmus.motion.smooth import unwrap
 from isthmus.motion.spans import UNKNOWN, Span, known_spans
 
-FEW = 20
+MIN_ROWS = 20
 """Rows below which a log is too short to learn from."""
 UNEVEN = 0.05
 """Steps that differ from the usual one by more than this share are uneven."""
@@ -53,7 +53,7 @@ def doubts(motion: Motion, model: Model | None, options: Options) -> list[str]:
 
 
 def few_rows(case: Case) -> Iterator[str]:
-    if len(case.motion) < FEW:
+    if len(case.motion) < MIN_ROWS:
         yield f"only {len(case.motion)} rows: too short to learn much from."
 
 
@@ -199,7 +199,7 @@ def _degrees_because(case: Case, span: Span, x: np.ndarray) -> str:
 def rates(case: Case) -> Iterator[str]:
     """Velocities that are positions' slopes times 57.3, or times 1000."""
     q, v = case.motion.q, case.motion.v
-    if q is None or v is None or len(case.motion) < FEW:
+    if q is None or v is None or len(case.motion) < MIN_ROWS:
         return
     for span in case.spans:
         if len(span.q) != 1 or case.said("joint/velocity"):
@@ -227,7 +227,7 @@ def _slope_ratio(t: np.ndarray, x: np.ndarray, v: np.ndarray) -> float | None:
     good = np.isfinite(slope) & np.isfinite(middle)
     good[good] = np.abs(slope[good]) <= 20 * np.median(np.abs(slope[good])) if good.any() else False
     a, b = slope[good], middle[good]
-    if a.size < FEW or not np.any(a) or not np.any(b):
+    if a.size < MIN_ROWS or not np.any(a) or not np.any(b):
         return None
     alike = a @ b / np.sqrt((a @ a) * (b @ b))
     return float(np.sqrt((b @ b) / (a @ a))) if alike > 0.9 else None

@@ -45,7 +45,7 @@ def _checked(motion: Motion) -> Motion:
 
 
 def _sorted(motion: Motion, options: Options) -> Motion:
-    """Stamps that increase; refused where they do not and nobody chose to sort."""
+    """Time stamps that increase; refused where they do not, unless `stamps="sort"`."""
     t = np.asarray(motion.t)
     back, same = np.flatnonzero(np.diff(t) < 0), np.flatnonzero(np.diff(t) == 0)
     if not back.size and not same.size:

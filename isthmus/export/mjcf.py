@@ -7,8 +7,6 @@ left to MuJoCo's defaults that changes a number. What MJCF lacks is named in one
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from isthmus.describe.description import Description, Joint, Link
@@ -18,11 +16,11 @@ from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.describe.notes import quoted
 from isthmus.errors import NotExpressible
 from isthmus.export.description import description_of, row
-from isthmus.export.lost import is_unusual_speed, note_common_losses, tell
+from isthmus.export.lost import export_text, is_unusual_speed, note_common_losses
 from isthmus.export.mjcf_joints import Part, parts_of, pose_of, write_actuators, write_joint
 from isthmus.export.mjcf_shapes import placed, write_geoms, write_sites
 from isthmus.export.possible import raised, with_possible_inertias
-from isthmus.export.xml_text import Xml, check_path, refuse_names, write
+from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
 
 LEAST = 1e-14
@@ -49,10 +47,7 @@ def export_mjcf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     Warns:
         ExportWarning: MJCF has no place for some of the numbers; says for which.
     """
-    check_path(path, ENDINGS)
-    text, lost = to_mjcf(model, repair=repair)
-    write(text, path)
-    tell(lost, "MJCF", str(os.fspath(path)))
+    export_text(lambda: to_mjcf(model, repair=repair), path, ENDINGS, "MJCF")
 
 
 def to_mjcf(model: Model, *, repair: str = "none") -> tuple[str, LeftOut]:

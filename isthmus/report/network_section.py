@@ -19,7 +19,7 @@ from isthmus.report.numbers import count, padded
 from isthmus.report.svg import Frame
 from isthmus.simulate.observe import observe
 
-FINE = 81
+CURVE_POINTS = 81
 """Places along an axis."""
 AXES = 12
 """So many axes are drawn for each network."""
@@ -97,7 +97,7 @@ def _figure(model: Model, wired: Any, axis: Axis, problem: Problem) -> Markup | 
     v = np.concatenate([log.v for log in problem.logs])
     seen = (q if axis.quantity == "position" else v)[:, axis.row]
     low, high = padded(seen, 0.0)
-    x = np.linspace(low, high, FINE)
+    x = np.linspace(low, high, CURVE_POINTS)
     effect = changed(model, wired, axis, x, np.nanmedian(q, axis=0), np.nanmedian(v, axis=0))
     y, names = _outputs(model, wired, axis, effect)
     if not y:

@@ -23,7 +23,7 @@ MAPPED = 60
 
 ISLANDS = 12
 """So many islands are drawn."""
-SAME = 0.01
+SAME_MINIMUM = 0.01
 """Losses that differ by less than this share belong to the same minimum."""
 
 
@@ -287,14 +287,14 @@ def convergence(fit: Fit) -> Markup:
         f"{count(fit.evaluations, 'evaluation')}, {plain(fit.seconds, 2)} s. How it ended: {fit.status}."
     )
     if len(history) > 1 and drawn is None:
-        words += f" It came within {SAME:.0%} of that in the first {unit} already."
+        words += f" It came within {SAME_MINIMUM:.0%} of that in the first {unit} already."
     return joined(tag("h2", "Convergence"), tag("p", words), drawn, islands(fit))
 
 
 def flat(histories: Sequence[np.ndarray]) -> bool:
     """Whether all losses belong to the same minimum, so that a picture of them would be one line."""
     losses = np.concatenate(histories)
-    return bool(np.all(losses <= (1.0 + SAME) * losses.min()))
+    return bool(np.all(losses <= (1.0 + SAME_MINIMUM) * losses.min()))
 
 
 def islands(fit: Fit) -> Markup | None:
@@ -305,8 +305,8 @@ def islands(fit: Fit) -> Markup | None:
         range(len(fit.islands)), key=lambda k: np.nan_to_num(fit.islands[k][-1], nan=np.inf)
     )
     last = np.array([fit.islands[k][-1] for k in order])
-    alike = int(np.sum(last <= last[0] + SAME * abs(last[0])))
-    said = f"{alike} of {len(last)} searches ended within {SAME:.0%} of the lowest loss. "
+    alike = int(np.sum(last <= last[0] + SAME_MINIMUM * abs(last[0])))
+    said = f"{alike} of {len(last)} searches ended within {SAME_MINIMUM:.0%} of the lowest loss. "
     said += (
         "A minimum that many reach is likely the lowest."
         if alike > 1

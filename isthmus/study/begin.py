@@ -109,7 +109,7 @@ def _described(motion: Motion) -> Iterator[str]:
     for note in motion.notes:
         yield f"  note: {' '.join(note.split())}"
     if "joint/control" not in (motion.signals or {}):
-        yield "  no commands (tau_…): its joints are taken as undriven, and of masses only ratios can be told"
+        yield "  no commands (tau_…): its joints are taken as undriven, and only ratios of masses can be identified"
 
 
 def _reading() -> str:

@@ -16,7 +16,7 @@ from isthmus.identify.fit import Fit
 from isthmus.identify.problem.problem import Problem
 from isthmus.model.model import Model
 from isthmus.motion.files import whole_file
-from isthmus.report.write import write_report
+from isthmus.report.write import export_report
 from isthmus.study.study import Study
 
 RECORDS = "records.jsonl"
@@ -49,7 +49,7 @@ def as_model(study: Study, problem: Problem, fit: Fit) -> Path:
 def as_report(study: Study, problem: Problem, fit: Fit) -> Path:
     """One HTML page about all of it."""
     again = f"isthmus fit study.toml\n\n# study.toml\n{study.text}"
-    return write_report(fit, study.folder / "report.html", problem=problem, command=again)
+    return export_report(fit, study.folder / "report.html", problem=problem, command=again)
 
 
 def _exported(export: Callable[..., Any], model: Model, path: Path) -> Path:
@@ -87,7 +87,7 @@ def _kept(study: Study) -> str:
 
 
 def make_folder(study: Study, *, resume: bool, replace: bool) -> Path:
-    """The folder for results; one that holds a fit already is refused unless somebody says what to do with it."""
+    """The folder for results; one that holds a fit is refused unless `resume` or `replace` is set."""
     folder = study.folder
     old = [name for name in ("fit.json", RECORDS) if (folder / name).exists()]
     if resume and not old:

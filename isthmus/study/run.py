@@ -26,7 +26,7 @@ def run_study(
     """
     import warnings
 
-    given = study if isinstance(study, Study) else Study.read(study)
+    given = study if isinstance(study, Study) else Study.load(study)
     problem = given.problem()
     make_folder(given, resume=resume, replace=replace)
     found = search(given, problem, resume=resume)

@@ -26,7 +26,7 @@ SEARCHES: dict[str, Any] = {
     "population": Population,
     "cmaes": CMAES,
 }
-OURS = ("store", "resume")
+SET_BY_COMMAND = ("store", "resume")
 """Options of a search that the command decides, not the file."""
 
 
@@ -44,7 +44,7 @@ def search_in(table: Any, who: str, faults: list[str]) -> AbstractSearch | None:
     rest.pop("kind", None)
     inside = [name for name, kind in annotations_of(cls).items() if kind is AbstractSearch]
     known = options_of(cls, dict.fromkeys(inside, ANYTHING))
-    known = {name: kind for name, kind in known.items() if name not in OURS}
+    known = {name: kind for name, kind in known.items() if name not in SET_BY_COMMAND}
     wrong = list(faults_of(rest, known, f"{who} ({kind})"))
     for name in inside:
         if name in rest:

@@ -15,7 +15,7 @@ from isthmus.blueprint.text import toml_value
 from isthmus.blueprint.wire import Wire
 from isthmus.data.options import Options
 from isthmus.describe.files import read_bytes
-from isthmus.errors import BadStudy, IsthmusError
+from isthmus.errors import BadStudy, IsthmusError, warn_renamed
 from isthmus.identify.problem.free import Free
 from isthmus.identify.problem.problem import Problem
 from isthmus.identify.search.search import AbstractSearch
@@ -27,7 +27,7 @@ from isthmus.study.searches import loss_in, search_in
 
 FORMATS = ("urdf", "mjcf", "model", "report")
 """What can be written beside the result."""
-USUAL = ("urdf", "report")
+DEFAULT_FORMATS = ("urdf", "report")
 INTEGRATORS = ("semi_implicit", "explicit_euler", "rk4")
 
 TOP = {
@@ -90,7 +90,7 @@ class Study:
     """None: that of `fit`, which depends on the loss."""
     output: str = "fit"
     """Folder of the results."""
-    formats: tuple[str, ...] = USUAL
+    formats: tuple[str, ...] = DEFAULT_FORMATS
     here: Path = dataclasses.field(default_factory=Path)
     """Where relative paths start: the folder of the file."""
     source: str = "study"
@@ -98,8 +98,8 @@ class Study:
     """As it was written."""
 
     @staticmethod
-    def read(path: str | os.PathLike[str]) -> Study:
-        """The study in a file."""
+    def load(path: str | os.PathLike[str]) -> Study:
+        """The study in a TOML file."""
         try:
             text = read_bytes(path).decode("utf-8-sig")
             data = tomllib.loads(text)
@@ -108,6 +108,12 @@ class Study:
         except (tomllib.TOMLDecodeError, RecursionError) as broken:
             raise BadStudy(f"this is no TOML, or half of it: {broken}.", str(path)) from None
         return Study.from_table(data, here=Path(path).parent, source=str(path), text=text)
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> Study:
+        """The old name of `load`, until version 0.3."""
+        warn_renamed("Study.read", "Study.load")
+        return Study.load(path)
 
     @staticmethod
     def from_table(
@@ -192,7 +198,8 @@ def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
         "reading": _reading(data.get("read", {})), "wires": _wires(data, faults),
         "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": data.get("time", {}),
         "search": None if search is None else search_in(search, "[search]", faults),
-        "output": output.get("folder", "fit"), "formats": _formats(output.get("formats", list(USUAL)), faults),
+        "output": output.get("folder", "fit"),
+        "formats": _formats(output.get("formats", list(DEFAULT_FORMATS)), faults),
     }  # fmt: skip
 
 

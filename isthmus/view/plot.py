@@ -1,6 +1,6 @@
 """Positions and velocities over time, as one figure: a row of two panels for each kind of unit.
 
-A panel holds at most `MOST` lines; more of one kind go on in a further row. Six colours that colour-blind people
+A panel holds at most `MAX_LINES` lines; more of one kind go on in a further row. Six colours that colour-blind people
 tell apart, then the same ones dashed.
 """
 
@@ -19,7 +19,7 @@ from isthmus.motion.motion import Motion
 from isthmus.palette import FAINT, GRID, INK, SERIES
 
 KINDS = (".png", ".svg", ".pdf")
-MOST = 12
+MAX_LINES = 12
 """Lines in a panel."""
 ROWS = 8
 """Of panels; what is beyond them is left out, and the title says so."""
@@ -83,7 +83,7 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _rows(model: Model) -> list[_Row]:
-    """Angles, lengths, then orientations; each in rows of at most `MOST` lines."""
+    """Angles, lengths, then orientations; each in rows of at most `MAX_LINES` lines."""
     angles, lengths, turns = (_Row("angle", "rad", "rad/s", [], []),
                               _Row("position", "m", "m/s", [], []),
                               _Row("quaternion", "1", "rad/s", [], []))  # fmt: skip
@@ -99,7 +99,9 @@ def _rows(model: Model) -> list[_Row]:
         others.v.extend(v[straight:])
     parts = []
     for row in (angles, lengths, turns):
-        most_q, most_v = (MOST, MOST) if row is not turns else (MOST, 3 * MOST // 4)
+        most_q, most_v = (
+            (MAX_LINES, MAX_LINES) if row is not turns else (MAX_LINES, 3 * MAX_LINES // 4)
+        )
         for k in range(0, len(row.q), most_q):
             n = k // most_q * most_v
             parts.append(dataclasses.replace(row, q=row.q[k : k + most_q], v=row.v[n : n + most_v]))

@@ -42,7 +42,7 @@ def test_robot_logs_and_free_are_enough(place, capsys):
     assert main([*SIMPLE, "--heldout", "1", "--out", "there"]) == 0
     assert "held out" in capsys.readouterr().out
     assert abs(ist.Fit.load("there")["link/rod_2/mass"].value - 0.7) < 0.05
-    again = ist.Study.read(place / "there" / "study.toml")
+    again = ist.Study.load(place / "there" / "study.toml")
     assert again.loss == ist.Windows(20)
 
 
@@ -68,14 +68,14 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, capsys):
 def test_init_writes_a_study_that_runs_and_overwrites_nothing(place, capsys):
     assert main(["fit", "--init", "library:pendulum", "logs/", "--out", "mine.toml"]) == 0
     assert "isthmus fit mine.toml" in capsys.readouterr().out
-    assert ist.Study.read("mine.toml").robot == "library:pendulum"
+    assert ist.Study.load("mine.toml").robot == "library:pendulum"
     assert main(["fit", "--init", "library:pendulum", "logs/", "--out", "mine.toml"]) == 2
     assert "--replace overwrites it" in one_sentence(capsys)
 
 
 def test_init_takes_a_folder_for_the_study(place, capsys):
     assert main(["fit", "--init", "library:pendulum", "logs/", "--out", "new/"]) == 0
-    assert ist.Study.read(place / "new" / "study.toml").robot == "library:pendulum"
+    assert ist.Study.load(place / "new" / "study.toml").robot == "library:pendulum"
 
 
 def test_old_names_of_options_work_and_say_what_they_are_called_now(place, capsys):
