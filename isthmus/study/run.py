@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,6 @@ def run_study(
 
     `resume`: go on from what the folder of the results holds. `replace`: begin anew where it holds something.
     """
-    import warnings
-
     given = study if isinstance(study, Study) else Study.load(study)
     problem = given.problem()
     make_folder(given, resume=resume, replace=replace)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 
 import pytest
 
 import isthmus as ist
+from isthmus.describe import checks
 from isthmus.errors import BadStudy, MissingFile
 from tests.study.logs import write_logs
 
@@ -86,6 +88,21 @@ def test_paths_start_at_the_folder_of_the_file(tmp_path):
     assert (len(problem.logs), len(problem.heldout_logs)) == (2, 1)
     assert problem.scheme.substeps == 2
     assert len(problem.template.networks) == 1
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.errors.DescriptionWarning")
+def test_the_robot_is_read_and_checked_once_and_names_are_looked_up_once(tmp_path, monkeypatch):
+    write_logs(tmp_path / "logs", 1)
+    ist.export_urdf(ist.library.pendulum(), tmp_path / "robot.urdf")
+    read, checked, read_bytes, rules = [], [], Path.read_bytes, checks.faults_of
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or read_bytes(path))
+    monkeypatch.setattr(checks, "faults_of", lambda found: checked.append(found) or rules(found))
+    monkeypatch.setattr("isthmus.study.study.try_names", None)
+    table = {"robot": "robot.urdf", "logs": "logs/", "free": [{"name": "link/*/mass"}]}
+    problem = ist.Study.from_table(table, here=tmp_path).problem()
+    assert problem.parameters.size == 2
+    assert [path.name for path in read].count("robot.urdf") == 1
+    assert len(checked) == 1
 
 
 def test_every_fault_of_a_study_is_said_at_once_with_the_nearest_name():
