@@ -1,4 +1,4 @@
-"""Arguments -> a command: tyro reads them, and what it refuses is said in one sentence.
+"""Arguments -> a command: tyro parses them, and its error messages become one sentence.
 
 Names of commands and options are checked here first, so that a misspelt one is answered with its neighbour; the
 rest of what tyro has to say is taken from the box that it prints.
@@ -41,7 +41,7 @@ WHAT_THERE_IS = f"The commands are {', '.join(COMMANDS)}; 'isthmus --help' says 
 
 
 def parse(argv: list[str]) -> Any:
-    """The command that is asked for, or an exit status where help or the version was printed."""
+    """The requested command, or an exit status where help or the version was printed."""
     if argv == ["--version"]:
         print(f"isthmus {__version__}")
         return 0
@@ -75,7 +75,7 @@ def _with_new_names(argv: list[str]) -> list[str]:
 def _check_names(argv: list[str]) -> None:
     """Refuses unknown commands and options."""
     if not argv:
-        raise Refused(f"what shall be done? {WHAT_THERE_IS}")
+        raise Refused(f"no command was given. {WHAT_THERE_IS}")
     command, *rest = argv
     if command.startswith("-"):
         if command not in ("-h", "--help", "-H", "--help-verbose"):
@@ -94,7 +94,7 @@ def _check_names(argv: list[str]) -> None:
 
 
 def _sentence(box: str, argv: list[str]) -> str:
-    """What tyro's box says, in one sentence."""
+    """The error message in tyro's box, as one sentence."""
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip("│╭╮╰╯|+ ") for line in box.splitlines()]
     text = " ".join(line for line in lines if line and "──" not in line and "---" not in line)
     if found := re.search(
@@ -115,4 +115,4 @@ def _sentence(box: str, argv: list[str]) -> str:
         return f"'isthmus {argv[0]}' needs {found[1]}, one of {found[2].replace(',', ', ')}."
     if found := re.search(r"Unrecognized options: (.*?)(?: For full| Perhaps|$)", text):
         return f"'isthmus {argv[0]}' does not understand {found[1].strip()!r}."
-    return text.partition("For full helptext")[0].strip() or "these arguments make no command."
+    return text.partition("For full helptext")[0].strip() or "these arguments are not understood."

@@ -1,4 +1,4 @@
-"""`isthmus check`: are the derivatives of this very model right."""
+"""`isthmus check`: whether the derivatives of a model are right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`isthmus export`: a robot in another language, for those who run it."""
+"""`isthmus export`: a robot as C, URDF or MJCF."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ OF_C = ("name", "dt", "parameters", "integrator", "explicit", "substeps")
 
 
 def write_c(asked: Export, model: ist.Model) -> list[str]:
-    """The step as C; what was written, and how to try it."""
+    """Writes the step as C; returns lines that say what was written and how to try it."""
     from isthmus.native.targets.c.names import identifier
     from isthmus.native.targets.c.to_c import check_path
 
@@ -87,12 +87,12 @@ def write_c(asked: Export, model: ist.Model) -> list[str]:
 
 
 def write_urdf(asked: Export, model: ist.Model) -> list[str]:
-    """The mechanism as URDF."""
+    """Writes the mechanism as URDF."""
     return _write(ist.export_urdf, ".urdf", asked, model)
 
 
 def write_mjcf(asked: Export, model: ist.Model) -> list[str]:
-    """The mechanism as MJCF."""
+    """Writes the mechanism as MJCF."""
     return _write(ist.export_mjcf, ".xml", asked, model)
 
 

@@ -59,7 +59,7 @@ class Fit:
     """Do not check the problem before the search."""
 
     def run(self) -> int:
-        """Looks, searches, prints, writes."""
+        """Checks the problem, searches, prints the result and writes it."""
         if not self.files:
             raise Refused(NEEDS)
         if self.init:

@@ -34,7 +34,7 @@ def load_model(
 
 
 def _refuse_what_is_no_description(file: str) -> None:
-    """Devices, pipes and huge files are refused unread; the reader says what else is wrong."""
+    """Refuses devices, pipes and huge files without reading them; the reader checks everything else."""
     path = Path(file)
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):

@@ -24,7 +24,7 @@ _unfinished: list[threading.Event] = []
 
 
 class Refused(Exception):
-    """Arguments that make no command; the message is one sentence."""
+    """Arguments that are not understood; the message is one sentence."""
 
 
 def say(sentence: str) -> None:
@@ -67,7 +67,7 @@ def forgive_encodings() -> None:
 
 
 def silence() -> None:
-    """Sends what is still to be printed nowhere: the reader of the pipe has left."""
+    """Discards further output: the reader of the pipe has closed it."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -96,7 +96,7 @@ def made_folder(path: str) -> Path:
 
 @contextlib.contextmanager
 def working(what: str, total: int | None = None) -> Generator[Callable[[int], None], None, None]:
-    """A spinner, or a bar of `total` parts, on stderr while something lasts; gives what moves the bar to a number.
+    """A spinner, or a bar of `total` parts, on stderr during some work; yields a function that sets the bar.
 
     The present phase is named beside it. Where stderr is no terminal, a line says it every five seconds.
     """
@@ -120,7 +120,7 @@ def working(what: str, total: int | None = None) -> Generator[Callable[[int], No
 
 
 def in_background(work: Callable[[], Result]) -> Result:
-    """`work()` in float64, done in a thread, so that Ctrl-C is heard at once while a compiler is at work."""
+    """`work()` in float64, in a thread, so that Ctrl-C works at once even inside a compiler."""
     import jax
 
     done: list[Result] = []

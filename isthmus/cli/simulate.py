@@ -194,7 +194,7 @@ def _refuse_too_large(model: ist.Model, steps: int, record: tuple[str, ...]) -> 
 
 
 def _conserves(model: ist.Model, commands: Any) -> bool:
-    """Whether nothing gives or takes energy, but for the ends of travel."""
+    """Whether energy is conserved, apart from joint limits."""
     losses = (model.joint_damping, model.joint_friction)
     return commands.zero and not (
         any(x.any() for x in losses)
@@ -205,7 +205,7 @@ def _conserves(model: ist.Model, commands: Any) -> bool:
 
 
 def _report(model: ist.Model, motion: ist.Motion, dt: float, wall: float, conserves: bool) -> int:
-    """Two lines; exit status 1 where the motion is not finite."""
+    """Prints two lines; returns exit status 1 where the motion is not finite."""
     import jax
     import numpy as np
 

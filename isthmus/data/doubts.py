@@ -1,4 +1,4 @@
-"""What is odd about a log: each rule yields a sentence that ends with the option that makes the choice."""
+"""Warnings about a log: each rule yields a sentence that ends with the option that resolves it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAST = 20.0 * np.pi
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A log, whose robot it may be, and what was chosen already."""
+    """A log, its robot if there is one, and the options that the caller chose."""
 
     motion: Motion
     model: Model | None
@@ -47,7 +47,7 @@ class Case:
 
 
 def doubts(motion: Motion, model: Model | None, options: Options) -> list[str]:
-    """Everything that is odd and about which nothing was chosen."""
+    """All warnings about a log for which the caller chose no option."""
     case = Case(motion, model, options)
     return [sentence for rule in RULES for sentence in rule(case)]
 
@@ -95,7 +95,7 @@ def not_measured(case: Case) -> Iterator[str]:
 
 
 def never_measured(case: Case) -> Iterator[str]:
-    """Columns that are there, and have no number in any row."""
+    """Columns without a number in any row."""
     if case.options.missing == "nan":
         return
     found = [
@@ -221,7 +221,7 @@ SUSPECTS = {
 
 
 def _slope_ratio(t: np.ndarray, x: np.ndarray, v: np.ndarray) -> float | None:
-    """How many times the slope of `x` the velocity is; None where the two have little to do with each other."""
+    """The ratio of the velocity to the slope of `x`; None where the two hardly correlate."""
     x = unwrap(x) if np.nanmax(np.abs(x), initial=0.0) < 4.0 else x
     slope, middle = np.diff(x) / np.diff(t), 0.5 * (v[1:] + v[:-1])
     good = np.isfinite(slope) & np.isfinite(middle)

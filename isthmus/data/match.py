@@ -48,7 +48,7 @@ def _check_names(tables: list[Table], options: Options) -> None:
 
 
 def _check_whole(found: list[Match], model: Model | None, options: Options) -> None:
-    """What all tables of a file lack together, and units that apply to none of them."""
+    """Refuses columns that no table of a file has, and units that apply to none of them."""
     first = found[0]
     targets = {f"{i} {c}": t for i, each in enumerate(found) for c, t in each.targets.items()}
     extra = list(dict.fromkeys(column for each in found for column in each.extra))
@@ -179,7 +179,7 @@ def in_si(
 
 
 def _unit_keys(joints: JointList, column: str, target: Target) -> tuple[str, ...]:
-    """Under which names `units` may speak of a column, the most special first."""
+    """The keys by which `units` may name a column, the most specific first."""
     whole = ADDRESS.get(target.key, target.key)
     if target.key == "t":
         return column, "t", "time"

@@ -1,4 +1,4 @@
-"""Files as tables of named columns, before anybody asks what the columns mean: CSV and NPZ here, others by extra.
+"""Files as tables of named columns, whatever the columns mean: CSV and NPZ here, others by extra.
 
 Blank cells, `nan`, `null` and the like are NaN: not measured. Arrays with several columns become `name[0]`,
 `name[1,2]`, or `name[elbow]` where the file names its joints.
@@ -114,7 +114,7 @@ def csv_columns(path: PathLike, header: Sequence[str] | None) -> dict[str, np.nd
 
 
 def _text(path: PathLike) -> tuple[str, str]:
-    """What the file says, and what separates its cells."""
+    """The text of a file, and the separator of its cells."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -193,7 +193,7 @@ def _numbers(path: PathLike, line: int, names: list[str], cells: list[str]) -> l
 
 
 def npz_columns(path: PathLike) -> dict[str, np.ndarray]:
-    """The arrays of an NPZ file, ours or anybody's."""
+    """The arrays of an NPZ file as columns."""
     return as_columns(str(path), npz_arrays(path))
 
 

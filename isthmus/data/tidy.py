@@ -1,4 +1,4 @@
-"""The choices carried out: stamps sorted or evened, angles unwrapped, signs fixed, outliers and holes taken out."""
+"""Repairs that the caller chose: sorts or evens time stamps, unwraps angles, fixes signs, removes outliers and gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units of a log as factors to SI; an angle's unit does not touch a joint that slides."""
+"""Units of a log as factors to SI; the unit of an angle does not apply to prismatic joints."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Lstm(eqx.Module):
 
 
 def lstm(joints: int, weights: int, key: Any) -> Lstm:
-    """With at least so many weights."""
+    """An `Lstm` with at least `weights` weights."""
     inputs, outputs = _sizes(joints)
     one, two = jax.random.split(key)
     hidden = next(

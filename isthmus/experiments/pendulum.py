@@ -53,7 +53,7 @@ SPACING = 25
 FLOOR = (0.004, 0.011, 0.032, 0.139)
 """Errors [rad] of least squares on accelerations, at these frames of runs 14-15."""
 READS = ("joint/position", "joint/velocity", "previous/joint/acceleration")
-"""What the network is told: with accelerations it can tell how hard the pendulum pulls at its support."""
+"""Inputs of the network: with accelerations it can infer the force on the support."""
 OFFSETS = tuple(f"offset/joint/joint_{k}/position" for k in (1, 2))
 
 
@@ -289,7 +289,7 @@ def start_of_example(film: Film) -> int:
 
 
 def errors_table(parts: dict[str, Found]) -> Table:
-    """Beside the floor."""
+    """Errors beside those of least squares on accelerations."""
     rows = [("least squares on accelerations (floor)", *(f"{x:.3f}" for x in FLOOR))]
     rows += [(name, *(f"{x:.5f}" for x in part.errors)) for name, part in parts.items()]
     title = "double pendulum: open-loop error of absolute angles on the last two runs [rad], by frames ahead"
@@ -331,7 +331,7 @@ def velocities_table(one: Fit, film: Film) -> Table:
 
 
 def plain_numbers(parts: dict[str, Found], markers: Markers) -> dict[str, Any]:
-    """For `numbers.json`."""
+    """The results as plain data for `numbers.json`."""
     return {
         "horizons": list(HORIZONS), "floor": list(FLOOR),
         "errors": {name: list(part.errors) for name, part in parts.items()},

@@ -1,4 +1,4 @@
-"""What of a model a file cannot hold, whatever its format: each kind once, all in one sentence."""
+"""Which numbers of a model a file format cannot hold, listed in one warning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPEED = Joint("", "fixed", None, "").friction_speed
 
 
 def note_common_losses(model: Model, found: Description, lost: LeftOut) -> None:
-    """What neither URDF nor MJCF has."""
+    """Notes what neither URDF nor MJCF can hold."""
     if model.networks:
         lost.add("networks at named variables")
     for joint in found.joints:

@@ -86,7 +86,7 @@ def _refuse(found: Description) -> None:
 
 
 def _write_own_data(xml: Xml, found: Description, parts: dict[str, list[Part]]) -> None:
-    """What MJCF has not and our reader takes: names of fixed joints, smoothing of friction, unusual stops."""
+    """Writes custom data that our reader knows: names of fixed joints, smoothing of friction, unusual stops."""
     welds = [j for j in found.joints if j.kind == "fixed" and j.name != f"{j.child}_weld"]
     moving = [part.joint for own in parts.values() for part in own]
     numbers = [(name, joint) for joint in moving for name in OWN if _is_own(joint, name)]
@@ -100,7 +100,7 @@ def _write_own_data(xml: Xml, found: Description, parts: dict[str, list[Part]]) 
 
 
 def _is_own(joint: Joint, name: str) -> bool:
-    """Whether a reader would take something else for granted."""
+    """Whether a value differs from the default of a reader."""
     if name == "friction_speed":
         return joint.mimic is None and is_unusual_speed(joint)
     return getattr(joint, name) is not None

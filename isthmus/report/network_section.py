@@ -13,9 +13,10 @@ from isthmus.identify.problem.problem import Problem
 from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.networks.names import signals_of, unit_for
+from isthmus.phases import counted
 from isthmus.report import charts
 from isthmus.report.html import Markup, joined, named, tag
-from isthmus.report.numbers import count, padded
+from isthmus.report.numbers import padded
 from isthmus.report.svg import Frame
 from isthmus.simulate.observe import observe
 
@@ -40,7 +41,7 @@ class Axis:
 
 
 def networks(fit: Fit, problem: Problem | None) -> Markup | None:
-    """None for a model without networks."""
+    """What each network changes, as figures; None for a model without networks."""
     model = fit.model
     if not model.networks:
         return None
@@ -53,7 +54,7 @@ def networks(fit: Fit, problem: Problem | None) -> Markup | None:
             "stay at their median. The shaded range holds nine tenths of the measured rows.",
             class_="hint",
         ),
-        tag("p", f"{count(weights, 'weight')} were fitted.") if weights else None,
+        tag("p", f"{counted(weights, 'weight')} were fitted.") if weights else None,
         *(_network(model, wired, problem) for wired in model.networks),
     )
 

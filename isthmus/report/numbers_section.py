@@ -14,9 +14,10 @@ from isthmus.identify.problem.problem import Problem
 from isthmus.losses.residuals import HEADING
 from isthmus.model.model import Model
 from isthmus.networks.names import select, signals_of, unit_at, unit_for
+from isthmus.phases import counted
 from isthmus.report import charts
 from isthmus.report.html import Markup, joined, named, tag
-from isthmus.report.numbers import count, plain, with_error
+from isthmus.report.numbers import plain, with_error
 
 MAPPED = 60
 """Up to so many numbers, correlations are drawn."""
@@ -46,8 +47,8 @@ def signal_unit(model: Model, text: str) -> str:
 def headline(fit: Fit, title: str) -> Markup:
     """Title, one sentence, and the numbers that matter most."""
     runs, data = fit.settings.get("runs", 0), fit.settings.get("data", 0)
-    free = count(len(fit.estimates), "number")
-    said = f"{free} of “{fit.model.name}” fitted to {count(runs, 'run')}, {count(data, 'measured value')}. "
+    free = counted(len(fit.estimates), "number")
+    said = f"{free} of “{fit.model.name}” fitted to {counted(runs, 'run')}, {counted(data, 'measured value')}. "
     said += _verdict(fit)
     top = tag(
         "div",
@@ -137,7 +138,7 @@ def estimates(fit: Fit, problem: Problem | None) -> Markup:
     )
     rows = [_row(fit.model, n, e, *bounds.get(n, (math.nan, math.nan))) for n, e in own.items()]
     weights = len(fit.estimates) - len(own)
-    more = f"{count(weights, 'weight')} of networks were fitted too; see what they learned below."
+    more = f"{counted(weights, 'weight')} of networks were fitted too; see what they learned below."
     table = tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), class_="wide")
     return joined(
         tag("h2", "Estimates"),
@@ -283,8 +284,8 @@ def convergence(fit: Fit) -> Markup:
         else None
     )
     words = (
-        f"Loss {plain(fit.loss, 6)} after {count(number, unit)} and "
-        f"{count(fit.evaluations, 'evaluation')}, {plain(fit.seconds, 2)} s. How it ended: {fit.status}."
+        f"Loss {plain(fit.loss, 6)} after {counted(number, unit)} and "
+        f"{counted(fit.evaluations, 'evaluation')}, {plain(fit.seconds, 2)} s. How it ended: {fit.status}."
     )
     if len(history) > 1 and drawn is None:
         words += f" It came within {SAME_MINIMUM:.0%} of that in the first {unit} already."

@@ -28,7 +28,9 @@ CHANGED = {
 
 def again(fit: Fit, notes: Sequence[str], command: str | None) -> Markup:
     """Settings, versions, and the command or the code."""
-    listed = [(key.replace("_", " "), told(key, value)) for key, value in fit.settings.items()]
+    listed = [
+        (key.replace("_", " "), setting_lines(key, value)) for key, value in fit.settings.items()
+    ]
     listed.append(("versions", [", ".join(f"{n} {v}" for n, v in versions().items())]))
     pairs = [
         joined(tag("dt", key), *(tag("dd", tag("code", line)) for line in lines))
@@ -45,8 +47,8 @@ def again(fit: Fit, notes: Sequence[str], command: str | None) -> Markup:
     )
 
 
-def told(key: str, value: Any) -> list[str]:
-    """A setting as people would say it, one line or several."""
+def setting_lines(key: str, value: Any) -> list[str]:
+    """A setting in words, as one line or several."""
     if key == "free":
         return [
             *map(_free, value[:MAX_ENTRIES]),
@@ -117,7 +119,7 @@ def code(fit: Fit) -> str:
 
 
 def _search(settings: dict[str, Any]) -> str:
-    """The search as an argument, where the settings tell it."""
+    """The search as an argument, where the settings have it."""
     return f", {_called(settings['search'])}" if settings.get("search") else ""
 
 

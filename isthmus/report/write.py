@@ -83,7 +83,7 @@ def page(
 def sections_of(
     fit: Fit, problem: Problem | None, notes: Sequence[str], command: str | None
 ) -> list[tuple[str, str, Markup]]:
-    """Anchor, name and content of each section that has something to say."""
+    """Anchor, name and content of each section that is not empty."""
     runs = [] if problem is None else runs_of(fit, problem)
     found: list[tuple[str, str, Markup | None]] = [
         ("mechanism", "Mechanism", motion.animation(fit, runs) if runs else None),

@@ -1,4 +1,4 @@
-"""A robot and its logs -> a commented study file to start from: what was found, what is suggested, what is doubted."""
+"""A robot and its logs -> the text of a commented study: what the logs hold, suggested settings, warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study leaves in its folder: the fit, the study itself, table and report, the robot in other formats."""
+"""The files that a study writes into its folder: fit, study, table, report, the robot in other formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RECORDS = "records.jsonl"
 
 @dataclasses.dataclass(frozen=True)
 class Written:
-    """Files that are there now, and what could not be written."""
+    """The files that were written, and messages about those that could not be."""
 
     files: tuple[Path, ...]
     failed: tuple[str, ...]
@@ -63,7 +63,7 @@ WRITERS: dict[str, Callable[[Study, Problem, Fit], Path]] = {
 
 
 def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
-    """Writes everything that the study asks for; one file that fails does not take the others with it."""
+    """Writes everything that the study asks for; one that fails does not prevent the others."""
     folder = study.folder
     fit.save(folder)
     files, failed = [folder / "fit.json", folder / "fit.npz"], []
@@ -81,7 +81,7 @@ def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
 
 
 def _kept(study: Study) -> str:
-    """The study as it was run; its paths still start where they did."""
+    """The text of the study, with a comment that says from which folder its paths start."""
     there = Path(os.path.relpath(study.here.resolve(), study.folder.resolve())).as_posix()
     return f"# As it was run; its paths start at the folder {there!r} as seen from here.\n\n{study.text}"
 

@@ -23,7 +23,7 @@ def run_study(
 ) -> Fit:
     """Fits what a study file asks for and writes its results.
 
-    `resume`: go on from what the folder of the results holds. `replace`: begin anew where it holds something.
+    `resume`: continue from the results in the folder. `replace`: overwrite them.
     """
     given = study if isinstance(study, Study) else Study.load(study)
     problem = given.problem()

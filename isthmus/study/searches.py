@@ -67,7 +67,7 @@ def loss_in(table: Mapping[str, Any], who: str, faults: list[str]) -> Loss | Non
 
 
 def kept_in(search: AbstractSearch, store: Any, resume: bool) -> AbstractSearch:
-    """The search with a file for its records, if it is of those that keep any."""
+    """The search with `store` as its file of records, if it keeps records."""
     if not keeps_records(search):
         return search
     options: dict[str, Any] = {"store": store, "resume": resume}
@@ -75,5 +75,5 @@ def kept_in(search: AbstractSearch, store: Any, resume: bool) -> AbstractSearch:
 
 
 def keeps_records(search: AbstractSearch) -> bool:
-    """Whether a search can go on from a file of its own."""
+    """Whether a search writes a file of records from which it can continue."""
     return hasattr(search, "store")

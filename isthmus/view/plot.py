@@ -32,7 +32,7 @@ ROUNDING = 1e-12
 
 @dataclasses.dataclass(frozen=True)
 class _Row:
-    """Lines of one kind: what stands at the axes, and which columns of `q` and `v` they are."""
+    """Lines of one kind: labels of the axes, and columns of `q` and `v`."""
 
     title: str
     unit_q: str
@@ -142,7 +142,7 @@ def _legend(panel: Any, names: list[str]) -> None:
 
 
 def _finite(values: Any) -> np.ndarray:
-    """What can be drawn; a motion that blew up ends where it did."""
+    """Values that can be drawn; a motion that diverged ends there."""
     values = np.asarray(values, dtype=np.float64)
     return np.where(np.abs(values) < 1e12, values, np.nan)
 

@@ -7,7 +7,7 @@ import numpy as np
 import isthmus as ist
 from isthmus.networks.names import unit_at
 from isthmus.report.numbers_section import convergence, doubts, islands, signal_unit
-from isthmus.report.run_section import again, code, told
+from isthmus.report.run_section import again, code, setting_lines
 from tests.report.fits import Outline, made_up, real
 
 
@@ -80,10 +80,10 @@ def test_settings_are_said_as_people_say_them():
         "shared": True,
         "shape": [],
     }
-    assert told("free", [free]) == ["link/*/mass, 0.1 …, start 2, shared"]
-    assert told("dt", [0.01, 0.01]) == ["0.01 s"]
-    assert told("huber", None) == ["none"]
-    assert told("noise", {"joint/position": 0.002}) == ["joint/position: 0.002"]
+    assert setting_lines("free", [free]) == ["link/*/mass, 0.1 …, start 2, shared"]
+    assert setting_lines("dt", [0.01, 0.01]) == ["0.01 s"]
+    assert setting_lines("huber", None) == ["none"]
+    assert setting_lines("noise", {"joint/position": 0.002}) == ["joint/position: 0.002"]
     page = again(made_up(1, settings=rounds(3)), (), None)
     assert "BasinHopping(local=LBFGS(reach=float(&quot;inf&quot;)), rounds=3)" in page
     assert "null" not in page
