@@ -15,7 +15,7 @@ from isthmus.model import address
 from isthmus.model.arrays import broadcast, replaced
 from isthmus.model.model import LeafSpec, Model, leaf_fields
 from isthmus.model.stretch import stretch
-from isthmus.model.units import unit_for
+from isthmus.networks.names import unit_for
 from isthmus.spatial import inertia
 from isthmus.types import AnyArray
 
@@ -108,7 +108,7 @@ def leaf_units(model: Model, spec: LeafSpec, rows: np.ndarray | None) -> tuple[s
     for i, (start, stop) in enumerate(spans):
         kinds = model.kind(i).units
         turning = ["rad" in (*kinds, *kinds[-1:])[k] for k in range(stop - start)]
-        owned += [unit_for(spec.unit, sliding=not turns) for turns in turning]
+        owned += [unit_for(spec.unit, ["revolute" if t else "prismatic"]) for t in turning]
     return tuple(owned if rows is None else [owned[row] for row in rows])
 
 
