@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from isthmus.networks.recipes import Spline as Spline
     from isthmus.report.write import export_report as export_report
     from isthmus.report.write import write_report as write_report
+    from isthmus.simulate.integrate import RK4 as RK4
+    from isthmus.simulate.integrate import Euler as Euler
+    from isthmus.simulate.integrate import SemiImplicit as SemiImplicit
     from isthmus.simulate.many import rollout_many as rollout_many
     from isthmus.simulate.observe import observe as observe
     from isthmus.simulate.rollout import rollout as rollout
@@ -75,6 +78,7 @@ _HOMES = {
     "Constant": "isthmus.networks.recipes",
     "Control": "isthmus.model.state",
     "Dissipative": "isthmus.networks.guarantees",
+    "Euler": "isthmus.simulate.integrate",
     "Filter": "isthmus.networks.recipes",
     "Fit": "isthmus.identify.fit",
     "Free": "isthmus.identify.problem.free",
@@ -94,6 +98,8 @@ _HOMES = {
     "Torque": "isthmus.losses.windows",
     "Population": "isthmus.identify.search.population",
     "Problem": "isthmus.identify.problem.problem",
+    "RK4": "isthmus.simulate.integrate",
+    "SemiImplicit": "isthmus.simulate.integrate",
     "Spline": "isthmus.networks.recipes",
     "State": "isthmus.model.state",
     "Study": "isthmus.study.study",

@@ -19,7 +19,7 @@ from isthmus.networks.names import PREVIOUS
 from isthmus.palette import SERIES
 
 KINDS = (".png", ".svg", ".pdf")
-"""Of networks and their wires; colour-blind people tell them apart."""
+"""Of networks and their wires; distinct to colour-blind readers too."""
 SIGNS = {"add": "+", "scale": "×", "replace": "="}
 LETTER = 0.0785
 """Width of a letter of a signal's name [inch]."""

@@ -253,8 +253,7 @@ def settings_of(problem: Problem) -> dict[str, Any]:
         "signals": [c.text for c in problem.channels],
         "noise": {name: plain(np.asarray(s)) for name, s in problem.sigma.items()},
         "huber": problem.huber, "wrap": problem.wrap, "weight_penalty": problem.weight_penalty,
-        "integrator": problem.scheme.integrator, "explicit": problem.scheme.explicit,
-        "substeps": problem.scheme.substeps, "dt": [log.dt for log in problem.logs],
+        **problem.scheme.options(), "dt": [log.dt for log in problem.logs],
         "runs": len(problem.logs), "heldout_runs": len(problem.heldout_logs),
         "windows": len(problem.windows[1]), "data": problem.evaluation.data,
     }  # fmt: skip

@@ -184,17 +184,7 @@ def _positions(
     steps = own["target"].shape[1] - 1
     control = jax.tree.map(lambda leaf: leaf[:, :steps], own["control"])
     acting = control if jax.tree.leaves(control) else None
-    scheme = problem.scheme
-    moved = rollout_many(
-        model,
-        state,
-        acting,
-        dt,
-        steps,
-        integrator=scheme.integrator,
-        explicit=scheme.explicit,
-        substeps=scheme.substeps,
-    )
+    moved = rollout_many(model, state, acting, dt, steps, integrator=problem.scheme)
     return np.asarray(moved.q)
 
 

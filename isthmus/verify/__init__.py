@@ -1,1 +1,1 @@
-"""Is this model's derivative right, and is its time step short enough."""
+"""Checks the derivatives of a model's motion, and whether its time step is short enough."""

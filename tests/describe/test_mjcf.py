@@ -16,7 +16,6 @@ from isthmus.describe.mjcf import parse_mjcf, read_mjcf
 from isthmus.describe.mjcf_actuators import AFFINE, FIXED, NO_BIAS, ON_JOINT
 from isthmus.describe.mjcf_bodies import JOINTS
 from isthmus.describe.mjcf_shapes import GEOMS
-from isthmus.describe.poses import rotation_of
 from isthmus.dynamics import (
     bias_torque,
     forward_dynamics,
@@ -26,6 +25,7 @@ from isthmus.dynamics import (
     point_motion,
 )
 from isthmus.errors import DescriptionWarning
+from isthmus.spatial.rotations import matrix
 
 EVERYTHING = """<mujoco model="everything">
   <compiler angle="degree" eulerseq="zyx"/>
@@ -171,7 +171,7 @@ def test_bodies_and_sites_stand_where_mujoco_has_them(everything: Pair, seed: in
     for i, point in enumerate(everything.description.points):
         link = model.point_links[i]
         place = point_motion(model, poses, model.link_names[link], model.point_origin[i])[0]
-        points[point.name] = place, turns[link] @ rotation_of(point.frame.orientation)
+        points[point.name] = place, turns[link] @ matrix(np.array(point.frame.orientation))
     for i in range(1, m.nbody):
         link = model.link_names.index(everything.m.body(i).name or "body_6")
         close(turns[link].ravel(), d.xmat[i])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.errors import BadLog
+from isthmus.errors import BadLog, BadOption
 
 ROBOT = ist.library.pendulum(2).set("joint/friction_speed", 0.3)
 TRUTH = (
@@ -50,3 +50,11 @@ def test_a_log_without_torques_is_refused():
     bare = dataclasses.replace(LOG, signals={})
     with pytest.raises(BadLog, match="no torques to compare with"):
         ist.fit(ist.Problem(ROBOT, bare, free=[ist.Free("link/*/mass")], loss="torque"))
+
+
+def test_a_problem_takes_integrators_as_values_and_refuses_what_has_no_effect():
+    free = [ist.Free("link/*/mass")]
+    problem = ist.Problem(ROBOT, LOG, free=free, integrator=ist.RK4(), dt=0.001)
+    assert problem.scheme == ist.RK4(substeps=2)
+    with pytest.raises(BadOption, match="explicit=True is an option of 'semi_implicit'"):
+        ist.Problem(ROBOT, LOG, free=free, integrator="rk4", explicit=True)

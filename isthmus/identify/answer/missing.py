@@ -19,7 +19,7 @@ from isthmus.identify.problem.logs import Log
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, fresh_memory
 from isthmus.simulate.engine import compiled
-from isthmus.simulate.integrate import Scheme, advance
+from isthmus.simulate.integrate import Integrator, advance
 
 if TYPE_CHECKING:
     from isthmus.identify.problem.problem import Problem
@@ -89,7 +89,7 @@ def _one(problem: Problem, model: Model, log: Log) -> tuple[np.ndarray, dict[str
     return found, _signals(model, log, rows)
 
 
-def _lacking(scheme: Scheme, example: tuple) -> Any:
+def _lacking(scheme: Integrator, example: tuple) -> Any:
     """`(model, dt, q, v, control, v one row later) -> torque that a step lacks`, as native code."""
 
     def run(model: Model, dt: Any, q: Any, v: Any, control: Control, after: Any) -> Any:

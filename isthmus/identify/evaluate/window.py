@@ -14,17 +14,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from isthmus.dynamics.rnea import inverse_dynamics
 from isthmus.identify.evaluate.inputs import Inputs
 from isthmus.identify.problem.groups import Setting
 from isthmus.identify.problem.parameters import Parameters
 from isthmus.losses.residuals import Channel
 from isthmus.model import coordinates
-from isthmus.model.model import leaf_fields
 from isthmus.model.state import Control, State
 from isthmus.networks.signals import Signals
-from isthmus.simulate.accelerate import accelerate
-from isthmus.simulate.integrate import Scheme, advance
+from isthmus.simulate.accelerate import acceleration_under, needed_torque
+from isthmus.simulate.forces import forces
+from isthmus.simulate.integrate import Integrator, advance
 from isthmus.types import AnyArray
 
 Window = dict[str, Any]
@@ -39,7 +38,7 @@ class Plan:
 
     parameters: Parameters
     channels: tuple[Channel, ...]
-    scheme: Scheme
+    scheme: Integrator
     huber: float | None = None
     start_rows: tuple[int, ...] = ()
     """Which numbers of a start (displacement of `q`, then `v`) are free."""
@@ -202,13 +201,10 @@ def needed(
 ) -> tuple[Any, Signals]:
     """The torques that motors must have given for the acceleration `a`, as the signals that are compared."""
     seen = Signals(setting.model, here.memory, setting.dt)
-    accelerate(setting.model, here, control, seen)
-    leaves = {
-        field: seen[spec.name] for field, spec in leaf_fields() if spec.name in seen.published
-    }
-    model = dataclasses.replace(setting.model, **leaves)
-    tau = inverse_dynamics(model, here.q, here.v, a, force=seen["link/external_force"])
-    tau = tau - seen["joint/passive_torque"] - seen["joint/limit_torque"]
+    acting = forces(setting.model, here, control, seen)
+    tau = needed_torque(acting, a)
+    if not seen.has(here.memory):  # a network reads a signal that only forward dynamics computes
+        acceleration_under(acting, control, seen)
     found = Signals()
     for c in plan.channels:
         found(c.name, tau)

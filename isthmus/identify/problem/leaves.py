@@ -15,6 +15,7 @@ from isthmus.model import address
 from isthmus.model.arrays import broadcast, replaced
 from isthmus.model.model import LeafSpec, Model, leaf_fields
 from isthmus.model.stretch import stretch
+from isthmus.networks.names import unit_for
 from isthmus.spatial import inertia
 from isthmus.types import AnyArray
 
@@ -100,15 +101,14 @@ def leaf_names(model: Model, spec: LeafSpec, rows: np.ndarray | None) -> tuple[s
 
 def leaf_units(model: Model, spec: LeafSpec, rows: np.ndarray | None) -> tuple[str, ...]:
     """A unit for every entry; where turning and sliding joints differ, that of the joint."""
-    either = spec.unit.split("|")
-    if len(either) < 2 or spec.rows not in ("dof", "coordinate"):
+    if "|" not in spec.unit or spec.rows not in ("dof", "coordinate"):
         return (spec.unit,)
     spans = model.layout.v_own if spec.rows == "dof" else model.layout.q_own
     owned = []
     for i, (start, stop) in enumerate(spans):
         kinds = model.kind(i).units
         turning = ["rad" in (*kinds, *kinds[-1:])[k] for k in range(stop - start)]
-        owned += [either[0] if turns else either[1] for turns in turning]
+        owned += [unit_for(spec.unit, ["revolute" if t else "prismatic"]) for t in turning]
     return tuple(owned if rows is None else [owned[row] for row in rows])
 
 

@@ -27,7 +27,7 @@ from isthmus.losses.residuals import Channel, channel
 from isthmus.losses.windows import Loss, MultipleShooting, Span, Torque, Windows, as_loss
 from isthmus.model import address
 from isthmus.model.model import Model
-from isthmus.simulate.integrate import Scheme
+from isthmus.simulate.integrate import Integrator, integrator_of
 
 if TYPE_CHECKING:
     from isthmus.identify.preflight import Check
@@ -57,7 +57,7 @@ class Problem:
     huber: float | None = dataclasses.field(default=None, kw_only=True)
     dt: float | None = dataclasses.field(default=None, kw_only=True)
     substeps: int = dataclasses.field(default=1, kw_only=True)
-    integrator: str = dataclasses.field(default="semi_implicit", kw_only=True)
+    integrator: str | Integrator = dataclasses.field(default="semi_implicit", kw_only=True)
     explicit: bool = dataclasses.field(default=False, kw_only=True)
     heldout: Any = dataclasses.field(default=None, kw_only=True)
     weight_penalty: float = dataclasses.field(default=0.0, kw_only=True)
@@ -74,6 +74,7 @@ class Problem:
             raise BadOption(
                 f"huber must be a positive number of standard deviations, not {self.huber!r}."
             )
+        integrator_of(self.integrator, self.explicit, self.substeps)
         check_logs(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -156,9 +157,9 @@ class Problem:
         return self._channels(self.template)
 
     @functools.cached_property
-    def scheme(self) -> Scheme:
+    def scheme(self) -> Integrator:
         """How time is stepped; a `dt` shorter than the log's makes substeps."""
-        substeps = self.substeps
+        given = integrator_of(self.integrator, self.explicit, self.substeps)
         if self.dt is not None:
             ratio = self.logs[0].dt / self.dt
             substeps = round(ratio)
@@ -166,7 +167,8 @@ class Problem:
                 raise BadOption(
                     f"dt={self.dt:g} s does not divide the log's {self.logs[0].dt:g} s: take a whole fraction of it."
                 )
-        return Scheme(self.integrator, self.explicit, substeps)
+            return dataclasses.replace(given, substeps=substeps)
+        return given
 
     @functools.cached_property
     def sigma(self) -> dict[str, np.ndarray]:
