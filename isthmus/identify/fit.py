@@ -20,7 +20,6 @@ from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.progress import progress, wanted
 from isthmus.identify.search.search import AbstractSearch, Listener, Outcome
-from isthmus.losses.windows import WholeRun
 from isthmus.model.model import Model
 from isthmus.phases import phase
 
@@ -152,7 +151,7 @@ def fit(
 def default_search(problem: Problem) -> AbstractSearch:
     """The search for a problem when nobody says: long motions are fitted from their beginning on."""
     inner = LevenbergMarquardt()
-    return LengtheningHorizon(inner) if isinstance(problem.kind, WholeRun) else inner
+    return LengtheningHorizon(inner) if problem.kind.lengthen_horizon else inner
 
 
 def starting_points(problem: Problem, start: Any) -> np.ndarray:

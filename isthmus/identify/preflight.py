@@ -175,7 +175,7 @@ def step_change(problem: Problem, x: np.ndarray) -> tuple[float, float]:
     evaluation = problem.evaluation
     finer = evaluation.finer().residuals(x[None])[0]
     change = np.abs(finer - evaluation.residuals(x[None])[0])[0]
-    weight, target = evaluation.windows["weight"], evaluation.windows["target"]
+    weight, target = evaluation.windows.weight, evaluation.windows.target
     reach, place, column = 0.0, 0, 0
     for c in evaluation.plan.channels:
         span = np.ptp(target[..., place : place + c.size], axis=(0, 1)).max()

@@ -14,9 +14,8 @@ from isthmus.identify.evaluate.window import begin
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem.logs import Log, target
 from isthmus.identify.problem.problem import Problem
-from isthmus.identify.problem.windows_from_logs import cut
 from isthmus.losses.residuals import Channel
-from isthmus.losses.windows import MultipleShooting, Span, Windows
+from isthmus.losses.windows import Span
 from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.networks.names import signals_of
@@ -81,11 +80,8 @@ def runs_of(fit: Fit, problem: Problem) -> list[Run]:
     evaluation = problem.heldout_evaluation
     if evaluation is None:
         return found
-    kind = problem.kind
-    kind = Windows(kind.steps) if isinstance(kind, MultipleShooting) else kind
-    logs = problem.heldout_logs
-    _, spans = cut(problem.template, logs, evaluation.plan, kind, problem.sigma)
     points = np.stack([first[:p], fit.x[:p]])
+    spans, logs = problem.heldout_windows[1], problem.heldout_logs
     return found + _runs(problem, evaluation, spans, logs, points, True)
 
 
@@ -155,7 +151,7 @@ def _differences(
     evaluation: Evaluation, r: np.ndarray, shown: Sequence[tuple[int, Span]]
 ) -> np.ndarray:
     """Differences in units of the noise; NaN where nothing was compared."""
-    d = np.where(evaluation.windows["weight"] > 0, r, np.nan)
+    d = np.where(evaluation.windows.weight > 0, r, np.nan)
     return _laid_out([d[w] for w, _ in shown], [s for _, s in shown])
 
 
@@ -180,9 +176,9 @@ def _positions(
         start = jax.vmap(lambda w: begin(plan, U[0], w))(own)
         start = jax.tree.map(np.asarray, start)
     model = plan.parameters.model(x[: plan.parameters.size])
-    state = State(start["q"], start["v"], start["memory"], own["time"])
-    steps = own["target"].shape[1] - 1
-    control = jax.tree.map(lambda leaf: leaf[:, :steps], own["control"])
+    state = State(start.q, start.v, start.memory, own.time)
+    steps = own.target.shape[1] - 1
+    control = jax.tree.map(lambda leaf: leaf[:, :steps], own.control)
     acting = control if jax.tree.leaves(control) else None
     scheme = problem.scheme
     moved = rollout_many(

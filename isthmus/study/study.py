@@ -17,7 +17,7 @@ from isthmus.describe.files import read_bytes
 from isthmus.errors import BadStudy
 from isthmus.identify.problem.free import Free
 from isthmus.identify.search.search import AbstractSearch
-from isthmus.losses.windows import Loss, Windows
+from isthmus.losses.windows import AbstractLoss, Windows
 from isthmus.study import tables as t
 from isthmus.study.searches import loss_in, search_in
 
@@ -80,7 +80,7 @@ class Study:
     reading: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Options of `read_motion`."""
     wires: tuple[Wire, ...] = ()
-    loss: Loss = dataclasses.field(default_factory=Windows)
+    loss: AbstractLoss = dataclasses.field(default_factory=Windows)
     compared: dict[str, Any] = dataclasses.field(default_factory=dict)
     """`signals`, `noise`, `huber` … of `Problem`."""
     time: dict[str, Any] = dataclasses.field(default_factory=dict)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-import jax
 import numpy as np
 
 from isthmus.identify.evaluate.evaluation import Evaluation
@@ -51,7 +50,7 @@ def shifts(problem: Problem, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift
         return ()
     r = evaluation.residuals(x[None])[0].ravel()
     directions = {"measurements": measured_rate(evaluation).ravel()}
-    if evaluation.windows["control"].torque is not None:
+    if evaluation.windows.control.torque is not None:
         directions["commands"] = _command_rate(evaluation, x).ravel()
     known = {
         name: d
@@ -89,7 +88,7 @@ def _explained(columns: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, float]:
 
 def measured_rate(evaluation: Evaluation) -> np.ndarray:
     """What one row of lag of the measurements adds to the weighted differences, (windows, rows, width)."""
-    target, weight = evaluation.windows["target"], evaluation.windows["weight"]
+    target, weight = evaluation.windows.target, evaluation.windows.weight
     rate = np.zeros_like(weight)
     place = column = 0
     for c in evaluation.plan.channels:
@@ -98,7 +97,7 @@ def measured_rate(evaluation: Evaluation) -> np.ndarray:
             if c.name == "joint/position":
                 y = np.unwrap(y, axis=1)
             rate[..., column : column + c.width] = np.gradient(y, axis=1)
-            ends = np.arange(len(y)), evaluation.windows["steps"]  # behind them, rows only repeat
+            ends = np.arange(len(y)), evaluation.windows.steps  # behind them, rows only repeat
             rate[(*ends, slice(column, column + c.width))] = y[ends] - y[ends[0], ends[1] - 1]
         place, column = place + c.size, column + c.width
     return rate * weight
@@ -106,12 +105,12 @@ def measured_rate(evaluation: Evaluation) -> np.ndarray:
 
 def _command_rate(evaluation: Evaluation, x: np.ndarray) -> np.ndarray:
     """What one row of lag of the commands in the log adds to the weighted differences."""
+    control = evaluation.windows.control
+    torque = np.asarray(control.torque)
 
     def moved(rows: int) -> np.ndarray:
-        torque = evaluation.windows["control"].torque
         index = np.clip(np.arange(torque.shape[1]) + rows, 0, torque.shape[1] - 1)
-        control = jax.tree.map(lambda y: y, evaluation.windows["control"])
-        control = dataclasses.replace(control, torque=torque[:, index])
-        return evaluation.changed(control=control).residuals(x[None])[0]
+        late = dataclasses.replace(control, torque=torque[:, index])
+        return evaluation.changed(control=late).residuals(x[None])[0]
 
     return 0.5 * (moved(-1) - moved(1))

@@ -21,7 +21,7 @@ def errors_of(
 ) -> Errors:
     """Of each channel at two points."""
     r, _ = evaluation.residuals(np.stack([before, after]))
-    used = evaluation.windows["weight"] > 0
+    used = evaluation.windows.weight > 0
     errors, column = {}, 0
     for c in evaluation.plan.channels:
         block = slice(column, column + c.width)

@@ -79,7 +79,7 @@ class Evaluation:
     @property
     def count(self) -> int:
         """How many windows there are."""
-        return len(self.windows["steps"])
+        return len(self.windows.steps)
 
     @property
     def own(self) -> int:
@@ -107,7 +107,7 @@ class Evaluation:
     @property
     def data(self) -> int:
         """How many numbers are compared."""
-        return int(np.count_nonzero(self.windows["weight"]))
+        return int(np.count_nonzero(self.windows.weight))
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -180,14 +180,19 @@ class Evaluation:
 
     def shortened(self, share: float) -> Evaluation:
         """The same, of the first part of every window only."""
-        steps = np.maximum(1, np.round(share * self.windows["steps"])).astype(np.int64)
-        rows = np.arange(self.windows["weight"].shape[1])
+        steps = np.maximum(1, np.round(share * self.windows.steps)).astype(np.int64)
+        rows = np.arange(self.windows.weight.shape[1])
         keep = rows[None, :, None] <= steps[:, None, None]
-        return self.changed(steps=steps, weight=self.windows["weight"] * keep)
+        return self.changed(steps=steps, weight=self.windows.weight * keep)
 
     def changed(self, **windows: Any) -> Evaluation:
         """The same loss with other arrays in its windows."""
-        return Evaluation(self.plan, self.windows | windows, self.prior, compiled=self.compiled)
+        return Evaluation(
+            self.plan,
+            dataclasses.replace(self.windows, **windows),
+            self.prior,
+            compiled=self.compiled,
+        )
 
     def finer(self) -> Evaluation:
         """The same with every step made in two."""
@@ -246,7 +251,7 @@ class Evaluation:
             cores,  # with it comes LLVM, which only a search needs
         )
 
-        work = fn.facts.operations * int(self.windows["steps"].max()) * worlds
+        work = fn.facts.operations * int(self.windows.steps.max()) * worlds
         return max(1, min(cores(), work // WORTH_A_THREAD))
 
     def _gathered(self, gradient: np.ndarray, windows: np.ndarray | None) -> np.ndarray:

@@ -85,7 +85,7 @@ class Inputs:
 
     def setting(self, theta: Float[AnyArray, " size"]) -> Setting:
         """The simulation that `θ` stands for."""
-        made, fields, networks = Setting(self.template), {}, {}
+        fields, networks, offsets, delays, dt = {}, {}, {}, {}, None
         for (key, shape), end in zip(self.parts, self.ends.tolist(), strict=True):
             x = theta[end - int(np.prod(shape)) : end].reshape(shape)
             match key:
@@ -94,17 +94,17 @@ class Inputs:
                 case ("network", i, k):
                     networks.setdefault(i, {})[k] = x
                 case ("dt",):
-                    made.dt = x
+                    dt = x
                 case ("offset", signal):
-                    made.offsets[signal] = x
+                    offsets[signal] = x
                 case ("delay", signal):
-                    made.delays[signal] = x
+                    delays[signal] = x
         wires = tuple(
             _with_arrays(wired, networks.get(i, {}))
             for i, wired in enumerate(self.template.networks)
         )
-        made.model = dataclasses.replace(self.template, networks=wires, **fields)
-        return made
+        model = dataclasses.replace(self.template, networks=wires, **fields)
+        return Setting(model, dt=dt, offsets=offsets, delays=delays)
 
     def constants(self) -> Any:
         """All that native code is made of beside `θ`: the template, without the numbers that are inputs."""

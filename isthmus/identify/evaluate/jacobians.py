@@ -37,7 +37,7 @@ class Jacobians:
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.e, self.plan = evaluation, evaluation.plan
-        self.data = self.plan.width * evaluation.windows["target"].shape[1]
+        self.data = self.plan.width * evaluation.windows.target.shape[1]
 
     def normal(
         self, X: Float[np.ndarray, "islands n"]

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 def fingerprint(evaluation: Evaluation) -> str:
     """The same on every machine and in every process; what a `make=` does inside shows only in the model it makes."""
     plan, parameters = evaluation.plan, evaluation.plan.parameters
+    windows = evaluation.windows.named()
     made = hashlib.sha256()
     words = [
         *parameters.names, *(c.text for c in plan.channels), plan.scheme, plan.huber, plan.start_rows,
-        plan.shooting, plan.margin, jax.tree.structure(parameters.template), sorted(evaluation.windows),
+        plan.shooting, plan.margin, jax.tree.structure(parameters.template), sorted(windows),
     ]  # fmt: skip
     made.update(re.sub(r" at 0x[0-9a-f]+", "", repr(words)).encode())
     numbers = [
-        evaluation.leaves, evaluation.prior.mean, evaluation.prior.precision, evaluation.start,
+        windows, evaluation.prior.mean, evaluation.prior.precision, evaluation.start,
         evaluation.low, evaluation.high, parameters.scale, parameters.template,
     ]  # fmt: skip
     for x in jax.tree.leaves(numbers):

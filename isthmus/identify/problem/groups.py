@@ -1,13 +1,13 @@
 """`Group`: the numbers of one `Free`, where they start, and how they change the simulation.
 
-A record of plain data and two functions. `leaves.py`, `sensors.py` and `kinds.py` make them; a new kind of free
+A record of plain data and two functions. `leaves.py`, `sensors.py` and `resolve.py` make them; a new kind of free
 number is one more function in `KINDS`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,37 +15,35 @@ import numpy as np
 from isthmus.errors import BadFree
 from isthmus.identify.problem.free import Free
 from isthmus.model.model import Model
-from isthmus.types import AnyArray
+from isthmus.types import AnyArray, Number
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Setting:
-    """What a simulation is made of, as far as it can be free."""
+    """What a simulation is made of, as far as it can be free. Every change makes a new one."""
 
     model: Model
-    named: dict[str, AnyArray] = dataclasses.field(default_factory=dict)
+    named: Mapping[str, AnyArray] = dataclasses.field(default_factory=dict)
     dt: Any = None
     """Time between two rows of the log [s]; None: the log's."""
-    offsets: dict[str, AnyArray] = dataclasses.field(default_factory=dict)
+    offsets: Mapping[str, AnyArray] = dataclasses.field(default_factory=dict)
     """What sensors add; where it differs from run to run: (runs + 1, …), at last their mean, for any other run."""
-    delays: dict[str, AnyArray] = dataclasses.field(default_factory=dict)
-    changes: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """Leaves of the model that were changed and are not in it yet: making a model costs more than changing a leaf."""
+    delays: Mapping[str, Number] = dataclasses.field(default_factory=dict)
+    changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """Changed leaves that are not in `model` yet: making a model costs more than changing a leaf."""
 
     def leaf(self, field: str) -> Any:
-        """A leaf of the model as it is now."""
+        """A leaf of the model, with its change if there is one."""
         return self.changes.get(field, getattr(self.model, field))
 
-    def put(self, **leaves: Any) -> None:
-        """Changes leaves of the model."""
-        self.changes.update(leaves)
+    def put(self, **leaves: Any) -> Setting:
+        """With other leaves of the model."""
+        return dataclasses.replace(self, changes={**self.changes, **leaves})
 
-    def settle(self) -> Model:
-        """The model with all changes in it."""
-        if self.changes:
-            self.model = dataclasses.replace(self.model, **self.changes)
-            self.changes = {}
-        return self.model
+    def settled(self) -> Setting:
+        """With all changes in the model."""
+        model = dataclasses.replace(self.model, **self.changes) if self.changes else self.model
+        return dataclasses.replace(self, model=model, changes={})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,8 +57,8 @@ class Group:
     """One for all, or one for each."""
     start: np.ndarray
     """In the coordinates of the search, before scaling."""
-    apply: Callable[[Setting, AnyArray], None]
-    """Puts numbers into a setting."""
+    apply: Callable[[Setting, AnyArray], Setting]
+    """The setting with these numbers in it."""
     default_low: float = -np.inf
     report: Callable[[AnyArray], AnyArray] | None = None
     """From the coordinates of the search to what is reported; None: they are the same."""

@@ -12,13 +12,11 @@ import numpy as np
 
 from isthmus.errors import BadLog
 from isthmus.losses.residuals import HEADING, Channel, headings
+from isthmus.losses.windows import CONTROL, EXTRA, FORCE
 from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.motion.motion import Motion
-
-CONTROL, FORCE, EXTRA = "joint/control", "link/external_force", "extra/"
-"""Signals of a log that act on the mechanism."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,17 +205,6 @@ def _control(
         key.removeprefix(EXTRA): x for key, x in signals.items() if key.startswith(EXTRA)
     }
     return Control(**given, extra=extra)
-
-
-def torque_of(motion: Motion | None) -> str:
-    """The signal of a log that holds measured torques, or at least commands."""
-    there = {} if motion is None else motion.signals or {}
-    for name in ("joint/motor_torque", CONTROL):
-        if name in there:
-            return name
-    raise BadLog(
-        f"the log has no torques to compare with: neither 'joint/motor_torque' nor {CONTROL!r}."
-    )
 
 
 def names_of(runs: Sequence[Motion], what: str) -> list[str]:

@@ -96,18 +96,15 @@ class Parameters:
 
     def setting(self, z: AnyArray) -> Setting:
         """The simulation that `z` stands for."""
-        made = Setting(self.template)
+        setting = Setting(self.template)
         pairs = list(zip(self.groups, self.parts(z), strict=True))
-        own = [(group, x) for group, x in pairs if group.own]
-        for group, x in own:
-            group.apply(made, x)
-        if self.make is not None:
-            made.model = self.make(made.named)
         for group, x in pairs:
-            if not group.own:
-                group.apply(made, x)
-        made.settle()
-        return made
+            setting = group.apply(setting, x) if group.own else setting
+        if self.make is not None:
+            setting = dataclasses.replace(setting, model=self.make(setting.named))
+        for group, x in pairs:
+            setting = setting if group.own else group.apply(setting, x)
+        return setting.settled()
 
     def model(self, z: np.ndarray) -> Model:
         """The model of `z`, with NumPy numbers in 64 bits."""

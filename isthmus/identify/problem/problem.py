@@ -24,7 +24,7 @@ from isthmus.identify.problem.parameters import Make, Parameters, parameters
 from isthmus.identify.problem.windows_from_logs import cut
 from isthmus.losses.penalties import Quadratic
 from isthmus.losses.residuals import Channel, channel
-from isthmus.losses.windows import Loss, MultipleShooting, Span, Torque, Windows, as_loss
+from isthmus.losses.windows import AbstractLoss, Span, as_loss
 from isthmus.model import address
 from isthmus.model.model import Model
 from isthmus.simulate.integrate import Scheme
@@ -83,7 +83,7 @@ class Problem:
     # what it is made of, each part once ------------------------------------------------------------------------
 
     @functools.cached_property
-    def kind(self) -> Loss:
+    def kind(self) -> AbstractLoss:
         """The loss, as an object."""
         return as_loss(self.loss)
 
@@ -141,14 +141,7 @@ class Problem:
         if self.signals is not None:
             return (self.signals,) if isinstance(self.signals, str) else tuple(self.signals)
         first = self.runs[0][0] if self.runs[0] else None
-        if isinstance(self.kind, Torque):
-            return (reading.torque_of(first),)
-        if first is None or (first.q is not None and not np.all(np.isnan(first.q))):
-            return ("joint/position",)
-        acting = (reading.CONTROL, reading.FORCE)
-        return tuple(
-            s for s in first.signals if s not in acting and not s.startswith(reading.EXTRA)
-        )
+        return self.kind.default_signals(first)
 
     @functools.cached_property
     def channels(self) -> tuple[Channel, ...]:
@@ -195,18 +188,18 @@ class Problem:
         """Native code of the windows."""
         windows = self.windows[0]
         example = jax.tree.map(lambda x: x[0], windows)
-        return compiled_for(self._plan, example, int(windows["steps"].sum()))
+        return compiled_for(self._plan, example, int(windows.steps.sum()))
 
     @functools.cached_property
     def _plan(self) -> Plan:
         return Plan(
-            self.parameters, self.channels, self.scheme, self.huber, self._start_rows(),
-            isinstance(self.kind, MultipleShooting), isinstance(self.kind, Torque), self._margin(),
+            self.parameters, self.channels, self.scheme, self.kind, self.huber, self._start_rows(),
+            self._margin(),
         )  # fmt: skip
 
     def _start_rows(self) -> tuple[int, ...]:
         model, rows = self.template, set()
-        if isinstance(self.kind, MultipleShooting):
+        if self.kind.gap_weight is not None:
             return tuple(range(2 * model.dof))
         for free in self._starts():
             base, pattern = address.parse(free.name)
@@ -233,7 +226,18 @@ class Problem:
     @functools.cached_property
     def windows(self) -> tuple[Window, tuple[Span, ...]]:
         """What is fitted, cut up."""
-        return cut(self.template, self.logs, self._plan, self.kind, self.sigma)
+        return cut(self.template, self.logs, self._plan, self.sigma)
+
+    @functools.cached_property
+    def heldout_windows(self) -> tuple[Window, tuple[Span, ...]]:
+        """What is predicted, cut up."""
+        rows = self.windows[0].weight.shape[1]
+        plan, logs = self._heldout_plan, self.heldout_logs
+        return cut(self.template, logs, plan, self.sigma, rows, len(self.logs))
+
+    @property
+    def _heldout_plan(self) -> Plan:
+        return dataclasses.replace(self.plan, start_rows=(), loss=self.kind.for_heldout())
 
     @functools.cached_property
     def evaluation(self) -> Evaluation:
@@ -246,12 +250,7 @@ class Problem:
         """The loss of what is predicted: from the starts that were measured."""
         if not self.heldout_logs:
             return None
-        kind = Windows(self.kind.steps) if isinstance(self.kind, MultipleShooting) else self.kind
-        plan = dataclasses.replace(self.plan, start_rows=(), shooting=False)
-        rows = self.windows[0]["weight"].shape[1]
-        windows, _ = cut(
-            self.template, self.heldout_logs, plan, kind, self.sigma, rows, len(self.logs)
-        )
+        plan, windows = self._heldout_plan, self.heldout_windows[0]
         mean, precision = self.parameters.prior
         alike = not self.plan.start_rows and same_structure(windows, self.windows[0])
         code = self.compiled if alike else None

@@ -40,12 +40,12 @@ def weights(model: Model, free: Free) -> list[Group]:
 def _array(free: Free, name: str, i: int, k: int, value: np.ndarray) -> Group:
     """One array of the network of wire `i`."""
 
-    def apply(setting: Setting, x: AnyArray) -> None:
+    def apply(setting: Setting, x: AnyArray) -> Setting:
         networks = list(setting.leaf("networks"))
         leaves, tree = jax.tree.flatten(networks[i].net)
         leaves[k] = x.reshape(value.shape)
         networks[i] = dataclasses.replace(networks[i], net=jax.tree.unflatten(tree, leaves))
-        setting.put(networks=tuple(networks))
+        return setting.put(networks=tuple(networks))
 
     inner = ["".join(f"[{j}]" for j in index) for index in np.ndindex(*value.shape)]
     labels = tuple(f"network/{name}{part}" for part in inner)
@@ -77,8 +77,9 @@ def named(free: Free) -> Group:
         free.name + "".join(f"[{i}]" for i in index) for index in np.ndindex(*free.dimensions)
     )
 
-    def apply(setting: Setting, x: AnyArray) -> None:
-        setting.named[free.name] = jnp.reshape(x, free.dimensions)
+    def apply(setting: Setting, x: AnyArray) -> Setting:
+        value = jnp.reshape(x, free.dimensions)
+        return dataclasses.replace(setting, named={**setting.named, free.name: value})
 
     return Group(free, labels, ("",), starting(free, middle, (count,)), apply, own=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import jax.numpy as jnp
@@ -25,8 +26,8 @@ def step(model: Model, free: Free) -> list[Group]:
     if free.start is None:
         raise BadFree("Free('dt') needs start=: the time step [s] to begin with.")
 
-    def apply(setting: Setting, x: AnyArray) -> None:
-        setting.dt = x[0]
+    def apply(setting: Setting, x: AnyArray) -> Setting:
+        return dataclasses.replace(setting, dt=x[0])
 
     return [Group(free, ("dt",), ("s",), starting(free, 0.0, (1,)), apply, 0.0)]
 
@@ -39,8 +40,8 @@ def delay(channels: Channels, free: Free) -> list[Group]:
             f"{free.name!r} needs low= and high= [s]: they say how much of each window can be compared."
         )
 
-    def apply(setting: Setting, x: AnyArray) -> None:
-        setting.delays[signal] = x[0]
+    def apply(setting: Setting, x: AnyArray) -> Setting:
+        return dataclasses.replace(setting, delays={**setting.delays, signal: x[0]})
 
     return [
         Group(free, (free.name,), ("s",), starting(free, 0.5 * (free.low + free.high), (1,)), apply)
@@ -52,13 +53,13 @@ def offset(channels: Channels, free: Free, runs: Sequence[str]) -> list[Group]:
     signal = _compared(channels, free)
     labels = tuple(f"offset/{label}" for label in channels[signal])
 
-    def apply(setting: Setting, x: AnyArray) -> None:
-        setting.offsets[signal] = x
+    def apply(setting: Setting, x: AnyArray) -> Setting:
+        return dataclasses.replace(setting, offsets={**setting.offsets, signal: x})
 
-    def apply_each(setting: Setting, x: AnyArray) -> None:
+    def apply_each(setting: Setting, x: AnyArray) -> Setting:
         each = x.reshape(len(runs), len(channels[signal]))
         join = jnp.concatenate if is_traced(x) else np.concatenate
-        setting.offsets[signal] = join([each, each.mean(axis=0, keepdims=True)])
+        return apply(setting, join([each, each.mean(axis=0, keepdims=True)]))
 
     if not free.each_run:
         return [Group(free, labels, ("",), starting(free, 0.0, (len(labels),)), apply)]
