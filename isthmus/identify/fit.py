@@ -98,17 +98,25 @@ class Fit:
         return as_text(self)
 
     def save(self, folder: str | Path) -> Path:
-        """Writes `fit.json` and `fit.npz` into a folder."""
+        """Writes `fit.json`, `fit.npz` and `model.safetensors` into a folder."""
         from isthmus.identify.answer.files import save
 
         return save(self, Path(folder))
 
     @staticmethod
-    def load(folder: str | Path, *, like: Model | None = None) -> Fit:
-        """Reads what `save` wrote; a model with networks needs one of the same structure as `like`."""
+    def load(
+        folder: str | Path,
+        *,
+        networks: Mapping[str, Any] | None = None,
+        like: Model | None = None,
+    ) -> Fit:
+        """Reads what `save` wrote. `networks`: classes of your own that networks are made of, by name.
+
+        `like`: a model of the same structure, for a fit with networks that isthmus 0.1 saved.
+        """
         from isthmus.identify.answer.files import load
 
-        return load(Path(folder), like)
+        return load(Path(folder), like, networks)
 
 
 def fit(
