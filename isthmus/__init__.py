@@ -4,6 +4,7 @@ Names load when they are first used, so that `import isthmus` and `isthmus --hel
 needs two lines here: one for type checkers, one in `_HOMES`.
 """
 
+import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from isthmus.identify.search.population import Population as Population
     from isthmus.losses.windows import MultipleShooting as MultipleShooting
     from isthmus.losses.windows import OneStep as OneStep
-    from isthmus.losses.windows import Torque as Torque
+    from isthmus.losses.windows import TorqueLoss as TorqueLoss
     from isthmus.losses.windows import WholeRun as WholeRun
     from isthmus.losses.windows import Windows as Windows
     from isthmus.model.builder import Builder as Builder
@@ -90,12 +91,12 @@ _HOMES = {
     "Motion": "isthmus.motion.motion",
     "MultipleShooting": "isthmus.losses.windows",
     "OneStep": "isthmus.losses.windows",
-    "Torque": "isthmus.losses.windows",
     "Population": "isthmus.identify.search.population",
     "Problem": "isthmus.identify.problem.problem",
     "Spline": "isthmus.networks.recipes",
     "State": "isthmus.model.state",
     "Study": "isthmus.study.study",
+    "TorqueLoss": "isthmus.losses.windows",
     "WholeRun": "isthmus.losses.windows",
     "Windows": "isthmus.losses.windows",
     "Wire": "isthmus.blueprint.wire",
@@ -120,11 +121,20 @@ _HOMES = {
 }
 """Where each public name is written; one that lives in `isthmus` itself is a package."""
 
+_RENAMED = {"Torque": "TorqueLoss"}
+"""Old names -> new ones; the old ones warn and will be removed in version 0.3."""
+
 __all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
     """A public name, or a package of isthmus (`ist.dynamics`), at its first use."""
+    if name in _RENAMED:
+        text = (
+            f"ist.{name} is now ist.{_RENAMED[name]}; the old name will be removed in version 0.3."
+        )
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return __getattr__(_RENAMED[name])
     home = _HOMES.get(name, "isthmus")
     if home != "isthmus":
         value = globals()[name] = getattr(import_module(home), name)

@@ -146,7 +146,7 @@ class MultipleShooting(AbstractLoss):
 
 
 @dataclasses.dataclass(frozen=True)
-class Torque(AbstractLoss):
+class TorqueLoss(AbstractLoss):
     """Nothing is simulated: the torques that the measured motion needs, by inverse dynamics, against measured ones.
 
     Compared is `joint/motor_torque`, or `joint/control` where only commands were logged. Accelerations are differences
@@ -181,7 +181,7 @@ NAMES: dict[str, type[AbstractLoss]] = {
     "windows": Windows,
     "one_step": OneStep,
     "multiple_shooting": MultipleShooting,
-    "torque": Torque,
+    "torque": TorqueLoss,
 }
 """What each loss is called in study files and in `Problem(loss=)`."""
 

@@ -39,7 +39,7 @@ class Problem:
 
     `motions`: one `Motion`, several, or a batch. `free`: what may change. `make`: a function from a mapping of
     named numbers to a `Model`, instead of `model`, for what is no leaf (a length). `loss`: `Windows(50)`,
-    `WholeRun()`, `OneStep()`, `MultipleShooting(50)`, `Torque()` or their names. `signals`: what is compared;
+    `WholeRun()`, `OneStep()`, `MultipleShooting(50)`, `TorqueLoss()` or their names. `signals`: what is compared;
     default `joint/position` where it was measured. `noise`: standard deviation of each signal; where it is not
     given, one for a single signal, else the signal's own spread. `huber`: beyond so many standard deviations a
     difference counts linearly. `dt`: the time step [s]; the log's own unless given. `heldout`: motions, or how many
