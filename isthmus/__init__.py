@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from isthmus.files.save import save as save
     from isthmus.identify.fit import Fit as Fit
     from isthmus.identify.fit import fit as fit
-    from isthmus.identify.problem.free import Free as Free
-    from isthmus.identify.problem.problem import Problem as Problem
+    from isthmus.identify.parameters.free import Free as Free
+    from isthmus.identify.problem import Problem as Problem
     from isthmus.identify.search.adam import Adam as Adam
     from isthmus.identify.search.basin_hopping import BasinHopping as BasinHopping
     from isthmus.identify.search.cma import CMAES as CMAES
@@ -77,7 +77,7 @@ _HOMES = {
     "Dissipative": "isthmus.networks.guarantees",
     "Filter": "isthmus.networks.recipes",
     "Fit": "isthmus.identify.fit",
-    "Free": "isthmus.identify.problem.free",
+    "Free": "isthmus.identify.parameters.free",
     "GRU": "isthmus.networks.recipes",
     "Internal": "isthmus.networks.guarantees",
     "IsthmusError": "isthmus.errors",
@@ -92,7 +92,7 @@ _HOMES = {
     "MultipleShooting": "isthmus.losses.windows",
     "OneStep": "isthmus.losses.windows",
     "Population": "isthmus.identify.search.population",
-    "Problem": "isthmus.identify.problem.problem",
+    "Problem": "isthmus.identify.problem",
     "Spline": "isthmus.networks.recipes",
     "State": "isthmus.model.state",
     "Study": "isthmus.study.study",

@@ -17,7 +17,7 @@ from isthmus.errors import BadFile, BadOption, FitWarning
 
 if TYPE_CHECKING:
     from isthmus.identify.fit import Fit as Found
-    from isthmus.identify.problem.problem import Problem
+    from isthmus.identify.problem import Problem
     from isthmus.study.study import Study
 
 OF_STUDIES = ("files", "out", "resume", "force", "unchecked", "init")

@@ -12,7 +12,7 @@ from isthmus.cli.output import say
 from isthmus.phases import Phase, listening, repeating
 
 if TYPE_CHECKING:
-    from isthmus.identify.problem.parameters import Parameters
+    from isthmus.identify.parameters.parameters import Parameters
     from isthmus.identify.search.search import News
 
 EVERY = 5.0

@@ -26,8 +26,8 @@ from isthmus.experiments.run import Result, Settings, Table
 from isthmus.experiments.swimmer_figures import draw_errors, draw_motion
 from isthmus.experiments.swimmer_truth import INNER, MEDIA, ROW, swim
 from isthmus.identify.fit import fit
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.problem import Problem
 from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.library.swimmer import swimmer
 from isthmus.losses.windows import Windows

@@ -6,16 +6,22 @@ import dataclasses
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from isthmus.blas import on_one_thread
 from isthmus.errors import BadOption, BadStart, FitWarning
+from isthmus.identify import preflight
+from isthmus.identify.answer import files
+from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
 from isthmus.identify.answer.alignment import shifts
-from isthmus.identify.answer.quality import Errors, errors_of, heldout_errors
+from isthmus.identify.answer.divergence import divergence
+from isthmus.identify.answer.missing import Missing, missing
+from isthmus.identify.answer.quality import errors_of
 from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.answer.table import as_text
+from isthmus.identify.problem import Problem
 from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.progress import progress, wanted
@@ -23,85 +29,32 @@ from isthmus.identify.search.search import AbstractSearch, Listener, Outcome
 from isthmus.model.model import Model
 from isthmus.phases import phase
 
-if TYPE_CHECKING:
-    from isthmus.identify.answer.missing import Missing
-
-LOST = 1e12
-"""A difference of so many standard deviations belongs to a simulation that has broken down."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Estimate:
-    """One fitted number."""
-
-    value: float
-    error: float
-    """Standard error; nan: at a bound, infinite: the data does not tell."""
-    unit: str
-    start: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.6g} ± {self.error:.2g} {self.unit}".rstrip()
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(AbstractFit):
     """What a fit found. Prints as a table; `save` and `Fit.load` keep it."""
 
-    model: Model
-    estimates: dict[str, Estimate]
-    covariance: np.ndarray
-    """Of the estimates, in their order."""
-    correlations: np.ndarray
-    noise: float
-    """Estimated noise, in units of the noise that was assumed."""
-    errors: Errors
-    """Root mean square of the differences of each signal, before and after, where it was fitted."""
-    heldout: Errors | None
-    """The same where it was predicted."""
-    status: str
-    """How the search ended."""
-    loss: float
-    history: tuple[float, ...]
-    """The loss after each step."""
-    evaluations: int
-    seconds: float
-    warnings: tuple[str, ...]
-    undetermined: tuple[str, ...]
-    """What the data cannot tell, in words."""
-    settings: dict[str, Any]
-    """What decided the result."""
-    x: np.ndarray
-    """The point that the search found, in its own coordinates."""
     problem: Problem | None = None
     """What was fitted; None after loading."""
-    islands: tuple[tuple[float, ...], ...] = ()
-    """The best loss of each start after each step; empty where there was one."""
 
     def missing(self) -> tuple[Missing, ...]:
         """Torques that the fitted model still lacks, and which signals they follow; print each."""
-        from isthmus.identify.answer.missing import missing
-
         if self.problem is None:
             raise BadOption(
                 "a fit that was loaded has no motions; fit again to see what is missing."
             )
-        return missing(self.problem, self.model)
+        return missing(self.problem.logs, self.problem.scheme, self.model)
 
     def __getitem__(self, name: str) -> Estimate:
         """One estimate by name."""
         return self.estimates[name]
 
     def __str__(self) -> str:
-        from isthmus.identify.answer.table import as_text
-
         return as_text(self)
 
     def save(self, folder: str | Path) -> Path:
         """Writes `fit.json`, `fit.npz` and `model.safetensors` into a folder."""
-        from isthmus.identify.answer.files import save
-
-        return save(self, Path(folder))
+        return files.save(self, Path(folder))
 
     @staticmethod
     def load(
@@ -114,9 +67,7 @@ class Fit:
 
         `like`: a model of the same structure, for a fit with networks that isthmus 0.1 saved.
         """
-        from isthmus.identify.answer.files import load
-
-        return load(Path(folder), like, networks)
+        return Fit(**files.load(Path(folder), like, networks))
 
 
 def fit(
@@ -148,7 +99,7 @@ def fit(
         starts = starting_points(problem, start)
         outcome = search.search(evaluation, starts, listen or bar)
         if not np.isfinite(outcome.cost[outcome.best]):
-            raise BadStart(diverging(problem, starts[0]))
+            raise BadStart(divergence(evaluation, problem.windows[1], starts[0]))
         found = concluded(problem, outcome, starts)
     found.settings["search"] = search.settings(outcome)
     for text in found.warnings:
@@ -178,25 +129,10 @@ def starting_points(problem: Problem, start: Any) -> np.ndarray:
     return np.concatenate([Z, np.zeros((len(Z), evaluation.size - parameters.size))], axis=1)
 
 
-def diverging(problem: Problem, x: np.ndarray) -> str:
-    """Where the simulation of a start breaks down, in words."""
-    r, _ = problem.evaluation.residuals(x[None])
-    bad = ~(np.abs(r[0]) < LOST).all(axis=2)
-    where = ""
-    if bad.any():
-        window = int(np.argmax(bad.any(axis=1)))
-        span = problem.windows[1][window]
-        row = int(np.argmax(bad[window]))
-        where = f", first in run {span.run + 1}, {row} steps after row {span.first}"
-    return (
-        f"the simulation of the start values diverges{where}. Start elsewhere (Free(start=)), take shorter windows "
-        "(loss=ist.Windows(20)), or a shorter time step (Problem(substeps=))."
-    )
-
-
 def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     """Everything that is told about the best point of an outcome."""
     evaluation, parameters = problem.evaluation, problem.parameters
+    predicted = problem.heldout_evaluation
     x, p = outcome.x[outcome.best], parameters.size
     first = parameters.reported(starts[0, :p])[0]
     worth = p <= MANY and not np.all(parameters.is_weight())
@@ -208,7 +144,7 @@ def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         model=parameters.model(x[:p]), estimates=estimates, covariance=known.covariance,
         correlations=known.correlations, noise=known.noise,
         errors=errors_of(evaluation, problem.sigma, starts[0], x),
-        heldout=heldout_errors(problem, starts[0, :p], x[:p]),
+        heldout=None if predicted is None else errors_of(predicted, problem.sigma, starts[0, :p], x[:p]),
         status=outcome.status[outcome.best].value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
         warnings=(*doubts(known, estimates, outcome), *late(problem, x)), undetermined=known.undetermined,
@@ -243,11 +179,9 @@ MANY = 100
 
 def late(problem: Problem, x: np.ndarray) -> list[str]:
     """Whether log and fitted simulation are out of step in time."""
-    from isthmus.identify import preflight
-
     if problem.parameters.size > preflight.MANY:
         return []
-    found = shifts(problem, x, preflight.differences(problem.evaluation, x))
+    found = shifts(problem.evaluation, x, preflight.differences(problem.evaluation, x))
     return [shift.worry for shift in found if shift.worry]
 
 

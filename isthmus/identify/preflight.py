@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.errors import BadStart
 from isthmus.identify.answer.alignment import Shift, shifts
+from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.table import columns
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
+from isthmus.losses.windows import Span
 from isthmus.phases import phase
-
-if TYPE_CHECKING:
-    from isthmus.identify.problem.problem import Problem
 
 MANY = 60
 """With more free numbers than that, derivatives are checked along random directions, not one by one."""
@@ -85,16 +85,12 @@ class Check:
         )
 
 
-def check(problem: Problem) -> Check:
-    """Looks at a problem at its start."""
-    evaluation = problem.evaluation
+def check(evaluation: Evaluation, spans: Sequence[Span]) -> Check:
+    """Looks at a problem at its start; `spans`: where each of its windows comes from."""
     x = evaluation.start
     normal = evaluation.normal(x[None])
     if not np.isfinite(normal.cost[0]):
-        from isthmus.errors import BadStart
-        from isthmus.identify.fit import diverging
-
-        raise BadStart(diverging(problem, x))
+        raise BadStart(divergence(evaluation, spans, x))
     few = evaluation.plan.parameters.size <= MANY
     with phase("looking for what each number does"):
         J = differences(evaluation, x) if few else None
@@ -102,19 +98,18 @@ def check(problem: Problem) -> Check:
     with phase("comparing the gradient with differences"):
         wrong = gradient_error(evaluation, x, normal.gradient[0])
     with phase("looking for shifts in time"):
-        moved = aligned(problem, x) if few else ()
+        moved = aligned(evaluation, x) if few else ()
     with phase("halving the time step"):
-        changes = step_change(problem, x)
+        changes = step_change(evaluation, x)
     cost = float(normal.cost[0])
     found = Check(evaluation.count, evaluation.data, cost, wrong, effects, moved, *changes, ())
     return dataclasses.replace(found, worries=tuple(worries(found)))
 
 
-def aligned(problem: Problem, x: np.ndarray) -> tuple[Shift, ...]:
+def aligned(evaluation: Evaluation, x: np.ndarray) -> tuple[Shift, ...]:
     """Time shifts, after a short search: far from the solution other differences look like shifts."""
-    evaluation = problem.evaluation
     near = LevenbergMarquardt(steps=SHORT).search(evaluation, x[None]).x[0]
-    return shifts(problem, near, differences(evaluation, near))
+    return shifts(evaluation, near, differences(evaluation, near))
 
 
 def differences(evaluation: Evaluation, x: np.ndarray) -> Float[np.ndarray, "data p"]:
@@ -170,9 +165,8 @@ def _alone(unit: np.ndarray, k: int) -> float:
     return float(np.linalg.norm(rest))
 
 
-def step_change(problem: Problem, x: np.ndarray) -> tuple[float, float]:
+def step_change(evaluation: Evaluation, x: np.ndarray) -> tuple[float, float]:
     """How much what is compared changes when every step is made in two: of its range, and of the noise."""
-    evaluation = problem.evaluation
     finer = evaluation.finer().residuals(x[None])[0]
     change = np.abs(finer - evaluation.residuals(x[None])[0])[0]
     weight, target = evaluation.windows.weight, evaluation.windows.target

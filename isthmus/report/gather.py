@@ -12,8 +12,8 @@ import numpy as np
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.evaluate.window import begin
 from isthmus.identify.fit import Fit
-from isthmus.identify.problem.logs import Log, target
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.logs.log import Log, target
+from isthmus.identify.problem import Problem
 from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import Span
 from isthmus.model.model import Model
@@ -166,7 +166,7 @@ def _positions(
     problem: Problem, evaluation: Evaluation, x: np.ndarray, chosen: list[int], log: Log
 ) -> np.ndarray:
     """Positions simulated in each window, (windows, rows, nq)."""
-    plan, U = evaluation.plan, evaluation.of_window(x[None])[0]
+    plan, U = evaluation.plan, evaluation.batch.of_window(x[None])[0]
     if not plan.torque:
         return evaluation.positions(x[None])[0][np.array(chosen)]
     own = jax.tree.map(lambda leaf: leaf[np.array(chosen)], evaluation.windows)

@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus.identify.answer.missing import missing
 from isthmus.identify.fit import Fit
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.problem import Problem
 from isthmus.report import charts
 from isthmus.report.gather import Curve, Run, pooled
 from isthmus.report.html import Markup, joined, named, tag
@@ -210,7 +210,7 @@ def residuals(fit: Fit, runs: Sequence[Run], problem: Problem) -> Markup:
     columns = int(np.clip(COLUMNS / max(count_, 1) / 2, 50, 900))
     dots = int(np.clip(9000 / max(count_, 1), 150, charts.DOTS))
     groups = [[run.curves[k] for run in runs] for k in range(count_)]
-    hints = [tag("li", f"{lack}.") for lack in missing(problem, fit.model)]
+    hints = [tag("li", f"{lack}.") for lack in missing(problem.logs, problem.scheme, fit.model)]
     return joined(
         tag("h2", "What remains"),
         tag(

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isthmus.identify.answer.abstract_fit import Estimate
 from isthmus.identify.answer.quality import Errors
 from isthmus.identify.answer.table import effort, much_remains
-from isthmus.identify.fit import Estimate, Fit
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.fit import Fit
+from isthmus.identify.problem import Problem
 from isthmus.losses.residuals import HEADING
 from isthmus.model.model import Model
 from isthmus.networks.names import select, signals_of

@@ -12,8 +12,8 @@ from isthmus.blueprint.blueprint import Blueprint
 from isthmus.data.read import read_motion
 from isthmus.errors import BadDescription, BadStudy, IsthmusError
 from isthmus.files.load import load
-from isthmus.identify.problem.parameters import parameters
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.parameters.parameters import parameters
+from isthmus.identify.problem import Problem
 from isthmus.library.shipped import PREFIX, shipped
 from isthmus.losses.residuals import channel
 from isthmus.model.model import Model

@@ -14,7 +14,7 @@ from isthmus.export.urdf import export_urdf
 from isthmus.files.save import save
 from isthmus.identify.answer.files import ARRAYS, MODEL, TEXT
 from isthmus.identify.fit import Fit
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.problem import Problem
 from isthmus.model.model import Model
 from isthmus.motion.files import whole_file
 from isthmus.report.write import write_report

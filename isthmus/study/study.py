@@ -15,14 +15,14 @@ from isthmus.blueprint.wire import Wire
 from isthmus.data.options import Options
 from isthmus.describe.files import read_bytes
 from isthmus.errors import BadStudy
-from isthmus.identify.problem.free import Free
+from isthmus.identify.parameters.free import Free
 from isthmus.identify.search.search import AbstractSearch
 from isthmus.losses.windows import AbstractLoss, Windows
 from isthmus.study import tables as t
 from isthmus.study.searches import loss_in, search_in
 
 if TYPE_CHECKING:
-    from isthmus.identify.problem.problem import Problem
+    from isthmus.identify.problem import Problem
 
 FORMATS = ("urdf", "mjcf", "model", "report")
 """What can be written beside the result."""

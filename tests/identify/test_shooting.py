@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import isthmus as ist
+from isthmus.identify.evaluate.arrow_matrix import Arrow
+from isthmus.identify.evaluate.dense_matrix import Dense
 from isthmus.identify.search import shooting
-from isthmus.identify.search.dense import Dense
-from isthmus.identify.search.shooting import Arrow
 from tests.identify.motions import double_problem
 
 

@@ -7,14 +7,10 @@ was measured, and that of what acted, each against the simulation.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isthmus.identify.evaluate.evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from isthmus.identify.problem.problem import Problem
 
 CLEAR = 0.5
 """Part of the remaining squares that a shift must explain: less may be any other fault of the model."""
@@ -43,9 +39,8 @@ class Shift:
         return f"{said}, which explains {100 * max(self.share, 0.0):.0f} % of what is left"
 
 
-def shifts(problem: Problem, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift, ...]:
+def shifts(evaluation: Evaluation, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift, ...]:
     """Shifts of what was measured, and of the commands where there are any."""
-    evaluation = problem.evaluation
     if evaluation.plan.delayed:
         return ()
     r = evaluation.residuals(x[None])[0].ravel()

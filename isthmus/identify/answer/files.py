@@ -11,7 +11,7 @@ import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -19,16 +19,14 @@ import numpy as np
 from isthmus.errors import BadFile, BadOption, MissingFile
 from isthmus.files.load import load as load_model
 from isthmus.files.save import save as save_model
+from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
 from isthmus.model.model import Model
-
-if TYPE_CHECKING:
-    from isthmus.identify.fit import Fit
 
 FORMAT, FIRST_FORMAT = "isthmus fit 2", "isthmus fit 1"
 TEXT, ARRAYS, MODEL = "fit.json", "fit.npz", "model.safetensors"
 
 
-def save(fit: Fit, folder: Path) -> Path:
+def save(fit: AbstractFit, folder: Path) -> Path:
     """Writes the three files."""
     folder.mkdir(parents=True, exist_ok=True)
     save_model(fit.model, folder / MODEL)
@@ -46,25 +44,25 @@ def save(fit: Fit, folder: Path) -> Path:
     return folder
 
 
-def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -> Fit:
-    """Reads them; `networks`: classes of the caller's own, as `ist.load` takes them."""
-    from isthmus.identify.fit import Estimate, Fit
-
+def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The fields of a fit; `networks`: classes of the caller's own, as `ist.load` takes them."""
     text, arrays = _read(folder)
     if text["format"] == FIRST_FORMAT:
         model = _model_of_first_format(text["model"], arrays, like, folder)
     else:
         model = load_model(folder / MODEL, networks=networks)
     pairs = lambda errors: None if errors is None else {n: (a, b) for n, (a, b) in errors.items()}
-    return Fit(
-        model=model,
-        estimates={n: Estimate(**e) for n, e in text["estimates"].items()},
-        covariance=arrays["covariance"], correlations=arrays["correlations"], noise=text["noise"],
-        errors=pairs(text["errors"]) or {}, heldout=pairs(text["heldout"]), status=text["status"],
-        loss=text["loss"], history=tuple(text["history"]), evaluations=text["evaluations"],
-        seconds=text["seconds"], warnings=tuple(text["warnings"]), undetermined=tuple(text["undetermined"]),
-        settings=text["settings"], x=arrays["x"], islands=tuple(map(tuple, text.get("islands", ()))),
-    )  # fmt: skip
+    same = ("noise", "status", "loss", "evaluations", "seconds", "settings")
+    return {
+        **{name: text[name] for name in same},
+        **{name: tuple(text[name]) for name in ("history", "warnings", "undetermined")},
+        **{name: arrays[name] for name in ("covariance", "correlations", "x")},
+        "model": model,
+        "estimates": {n: Estimate(**e) for n, e in text["estimates"].items()},
+        "errors": pairs(text["errors"]) or {},
+        "heldout": pairs(text["heldout"]),
+        "islands": tuple(map(tuple, text.get("islands", ()))),
+    }
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
 from isthmus.identify.answer.quality import Errors
 from isthmus.identify.search.as_dict import in_words
 from isthmus.phases import counted
-
-if TYPE_CHECKING:
-    from isthmus.identify.fit import Estimate, Fit
 
 MOST = 40
 """So many numbers are listed one by one; of more weights than that, only how many there are is said."""
@@ -20,7 +17,7 @@ MUCH = 3.0
 """Times the assumed noise beyond which something else than noise remains."""
 
 
-def as_text(fit: Fit) -> str:
+def as_text(fit: AbstractFit) -> str:
     """Estimates with errors, differences before and after, what is doubtful."""
     shown = {n: e for n, e in fit.estimates.items() if not n.startswith("network/")}
     listed = dict(list(shown.items())[:MOST])
@@ -42,7 +39,7 @@ def as_text(fit: Fit) -> str:
     return "\n".join(lines)
 
 
-def strong(fit: Fit, most: float = 0.95) -> list[tuple[str, str, float]]:
+def strong(fit: AbstractFit, most: float = 0.95) -> list[tuple[str, str, float]]:
     """Pairs of estimates that the data can hardly tell apart."""
     names, C = list(fit.estimates), np.nan_to_num(fit.correlations)
     physical = [k for k, name in enumerate(names) if not name.startswith("network/")]
@@ -62,7 +59,7 @@ def _row(name: str, e: Estimate) -> tuple[str, ...]:
     return name, f"{e.value:.6g}", error, f"{e.start:.4g}", e.unit
 
 
-def _differences(fit: Fit) -> list[str]:
+def _differences(fit: AbstractFit) -> list[str]:
     def rows(title: str, errors: Errors) -> list[tuple[str, ...]]:
         return [(f"{title} {name}", f"{a:.4g}", f"{b:.4g}") for name, (a, b) in errors.items()]
 
@@ -82,13 +79,13 @@ def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def effort(fit: Fit) -> tuple[int, str]:
+def effort(fit: AbstractFit) -> tuple[int, str]:
     """How long the search was: so many rounds, where it was one in rounds, or steps."""
     rounds = fit.settings.get("search", {}).get("rounds")
     return (max(len(fit.history) - 1, 0), "step") if rounds is None else (rounds, "round")
 
 
-def much_remains(fit: Fit) -> str:
+def much_remains(fit: AbstractFit) -> str:
     """A sentence where more remains than noise explains; empty where not."""
     told = any(np.any(np.asarray(s) != 1.0) for s in fit.settings.get("noise", {}).values())
     if not told or not fit.noise > MUCH:

@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.identify.problem.groups import Setting
-from isthmus.identify.problem.parameters import Parameters
+from isthmus.identify.parameters.groups import Setting
+from isthmus.identify.parameters.parameters import Parameters
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model, leaf_fields
 from isthmus.types import AnyArray

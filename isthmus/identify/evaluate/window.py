@@ -18,8 +18,8 @@ import numpy as np
 
 from isthmus.dynamics.rnea import inverse_dynamics
 from isthmus.identify.evaluate.inputs import Inputs
-from isthmus.identify.problem.groups import Setting
-from isthmus.identify.problem.parameters import Parameters
+from isthmus.identify.parameters.groups import Setting
+from isthmus.identify.parameters.parameters import Parameters
 from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import AbstractLoss
 from isthmus.model import coordinates

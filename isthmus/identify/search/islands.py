@@ -11,7 +11,7 @@ import pickle
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -24,9 +24,6 @@ from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search import island_jobs
 from isthmus.identify.search.as_dict import plain
 from isthmus.identify.search.search import AbstractSearch, Listener, Status
-
-if TYPE_CHECKING:
-    from isthmus.identify.search.rounds import AbstractRounds
 
 Points = Float[np.ndarray, "islands n"]
 
@@ -42,16 +39,30 @@ class Found:
     evaluations: int = 0
 
 
+@dataclasses.dataclass(frozen=True)
+class Workers:
+    """Who runs the jobs of a search, and where records go; the fields are those of `AbstractRounds`."""
+
+    batch: int
+    processes: int
+    problem: str | Callable[[], Any] | None
+    runner: AbstractRunner | None
+    store: str | Path | None
+    resume: bool
+
+
 class Team:
     """Runs the jobs of one search; a `with` statement frees what it holds."""
 
-    def __init__(self, options: AbstractRounds, evaluation: Evaluation, starts: Points) -> None:
+    def __init__(
+        self, search: AbstractSearch, options: Workers, evaluation: Evaluation, starts: Points
+    ) -> None:
         self.known = island_jobs.introduce(evaluation)
         self.batch, self.problem = options.batch, evaluation.fingerprint
         self.evaluations = self.rounds = 0
         self.jobs: list[Job] = []
         self.last: Found | None = None
-        about = {"problem": self.problem, **plain(options), "starts": digest(starts.tolist())[:16]}
+        about = {"problem": self.problem, **plain(search), "starts": digest(starts.tolist())[:16]}
         self.store = None
         if options.store is not None:
             self.store = Store(options.store, about, resume=options.resume)
@@ -63,11 +74,10 @@ class Team:
         self.own = options.runner is None
         self.runner = inner if self.store is None else Remembering(inner, self.store)
 
-    def _runner(self, options: AbstractRounds, evaluation: Evaluation) -> AbstractRunner:
+    def _runner(self, options: Workers, evaluation: Evaluation) -> AbstractRunner:
         if options.processes == 1:
-            from isthmus.native.runtime.cores import (
-                cores,  # with it comes LLVM, which only a search needs
-            )
+            # loads LLVM, which only a search needs
+            from isthmus.native.runtime.cores import cores
 
             return Here(cores(), self.known.halted.set)
         setup = (island_jobs.expect, (self.problem, recipe(options.problem, evaluation)))

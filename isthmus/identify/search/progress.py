@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Generator
 
-from isthmus.identify.problem.parameters import Parameters
+from isthmus.identify.parameters.parameters import Parameters
 from isthmus.identify.search.search import Listener, News, silent
 from isthmus.phases import Phase, listening, repeating
 

@@ -21,7 +21,7 @@ from isthmus.distributed.runner import AbstractRunner
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.as_dict import IDLE
-from isthmus.identify.search.islands import Found, Team
+from isthmus.identify.search.islands import Found, Team, Workers
 from isthmus.identify.search.random_points import Box
 from isthmus.identify.search.search import (
     AbstractSearch,
@@ -106,7 +106,9 @@ class AbstractRounds(AbstractSearch):
         starts = np.clip(np.array(starts, dtype=np.float64), evaluation.low, evaluation.high)
         box = Box.of(evaluation, starts[0])
         log = Log(self, listen)
-        with Team(self, evaluation, starts) as team:
+        fields = [field.name for field in dataclasses.fields(Workers)]
+        workers = Workers(**{name: getattr(self, name) for name in fields})
+        with Team(self, workers, evaluation, starts) as team:
             try:
                 state = self.begin(box, starts)
                 while not (log.enough() or self.finished(state)):

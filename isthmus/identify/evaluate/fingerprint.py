@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 import numpy as np
 
-if TYPE_CHECKING:
-    from isthmus.identify.evaluate.evaluation import Evaluation
+from isthmus.identify.evaluate.window import Plan, Window
 
 
-def fingerprint(evaluation: Evaluation) -> str:
-    """The same on every machine and in every process; what a `make=` does inside shows only in the model it makes."""
-    plan, parameters = evaluation.plan, evaluation.plan.parameters
-    windows = evaluation.windows.named()
+def fingerprint(plan: Plan, windows: Window, numbers: Sequence[np.ndarray]) -> str:
+    """The same on every machine and in every process; what a `make=` does inside shows only in the model it makes.
+
+    `numbers`: mean and precision of the prior, start, lower and upper bounds.
+    """
+    parameters, named = plan.parameters, windows.named()
     made = hashlib.sha256()
     words = [
         *parameters.names, *(c.text for c in plan.channels), plan.scheme, plan.huber, plan.start_rows,
-        plan.shooting, plan.margin, jax.tree.structure(parameters.template), sorted(windows),
+        plan.shooting, plan.margin, jax.tree.structure(parameters.template), sorted(named),
     ]  # fmt: skip
     made.update(re.sub(r" at 0x[0-9a-f]+", "", repr(words)).encode())
-    numbers = [
-        windows, evaluation.prior.mean, evaluation.prior.precision, evaluation.start,
-        evaluation.low, evaluation.high, parameters.scale, parameters.template,
-    ]  # fmt: skip
-    for x in jax.tree.leaves(numbers):
+    for x in jax.tree.leaves([named, numbers, parameters.scale, parameters.template]):
         _add(made, x)
     return made.hexdigest()[:16]
 

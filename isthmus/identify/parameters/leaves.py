@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadFree, UnknownName
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.groups import Group, Setting, starting
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.parameters.groups import Group, Setting, starting
 from isthmus.model import address
 from isthmus.model.arrays import broadcast, replaced
 from isthmus.model.model import LeafSpec, Model, leaf_fields

@@ -15,10 +15,10 @@ import jax
 import numpy as np
 
 from isthmus.errors import BadFree, did_you_mean
-from isthmus.identify.problem import resolve
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.groups import Group, Setting
-from isthmus.identify.problem.sensors import delay, offset
+from isthmus.identify.parameters import resolve
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.parameters.groups import Group, Setting
+from isthmus.identify.parameters.sensors import delay, offset
 from isthmus.model import address
 from isthmus.model.model import Model, leaf_fields
 from isthmus.types import AnyArray

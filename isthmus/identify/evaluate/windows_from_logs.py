@@ -11,7 +11,7 @@ import numpy as np
 
 from isthmus.errors import BadLog
 from isthmus.identify.evaluate.window import Plan, Window
-from isthmus.identify.problem.logs import Log, target
+from isthmus.identify.logs.log import Log, target
 from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import CONTROL, Span
 from isthmus.model.model import Model

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadFree
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.groups import Group, Setting, starting
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.parameters.groups import Group, Setting, starting
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model
 from isthmus.types import AnyArray

@@ -6,31 +6,29 @@ import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
 
 from isthmus.blas import on_one_thread
-from isthmus.errors import BadFree, BadOption
+from isthmus.errors import BadFree, BadLog, BadOption
 from isthmus.identify.evaluate.compiled import Compiled, compiled_for
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.evaluate.window import Plan, Window
-from isthmus.identify.problem import logs as reading
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.log_faults import check_logs
-from isthmus.identify.problem.logs import Log
-from isthmus.identify.problem.parameters import Make, Parameters, parameters
-from isthmus.identify.problem.windows_from_logs import cut
+from isthmus.identify.evaluate.windows_from_logs import cut
+from isthmus.identify.logs import log as reading
+from isthmus.identify.logs.faults import check_logs
+from isthmus.identify.logs.log import Log
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.parameters.parameters import Make, Parameters, parameters
+from isthmus.identify.preflight import Check, check
 from isthmus.losses.penalties import Quadratic
 from isthmus.losses.residuals import Channel, channel
 from isthmus.losses.windows import AbstractLoss, Span, as_loss
 from isthmus.model import address
 from isthmus.model.model import Model
 from isthmus.simulate.integrate import Scheme
-
-if TYPE_CHECKING:
-    from isthmus.identify.preflight import Check
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -74,7 +72,9 @@ class Problem:
             raise BadOption(
                 f"huber must be a positive number of standard deviations, not {self.huber!r}."
             )
-        check_logs(self)
+        if not self.runs[0]:
+            raise BadLog("there is no motion to fit: give motions=.")
+        check_logs(self.logs, self.channels, self.parameters)
 
     def __getstate__(self) -> dict[str, Any]:
         """What was given, without what was made of it: a copy in another process makes that itself."""
@@ -280,10 +280,8 @@ class Problem:
 
     def check(self) -> Check:
         """A look before the search: derivatives, effects, time alignment, time step. `print` it."""
-        from isthmus.identify.preflight import check
-
         with on_one_thread():
-            return check(self)
+            return check(self.evaluation, self.windows[1])
 
 
 def same_structure(a: Window, b: Window) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.errors import BadFree
-from isthmus.identify.problem.free import Free
+from isthmus.identify.parameters.free import Free
 from isthmus.model.model import Model
 from isthmus.types import AnyArray, Number
 

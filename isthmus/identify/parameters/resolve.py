@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadFree, UnknownName
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.groups import Group, Setting, starting
-from isthmus.identify.problem.leaves import inertial, leaf, stretched
-from isthmus.identify.problem.sensors import step
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.parameters.groups import Group, Setting, starting
+from isthmus.identify.parameters.leaves import inertial, leaf, stretched
+from isthmus.identify.parameters.sensors import step
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
 
