@@ -195,6 +195,6 @@ def _coloured(line: str) -> Any:
     from rich.text import Text
 
     text = Text(line)
-    text.highlight_regex(r"^(worry|doubtful|correlated):", "yellow")
+    text.highlight_regex(r"^(warning|correlated):", "yellow")
     text.highlight_regex(r"^(link|joint|stretch|point|gravity|offset|delay)\S*", "cyan")
     return text

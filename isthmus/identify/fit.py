@@ -100,7 +100,7 @@ def fit(
         outcome = search.search(evaluation, starts, listen or bar)
         if not np.isfinite(outcome.cost[outcome.best]):
             raise BadStart(divergence(evaluation, problem.windows[1], starts[0]))
-        found = concluded(problem, outcome, starts)
+        found = summarise(problem, outcome, starts)
     found.settings["search"] = search.settings(outcome)
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)
@@ -108,7 +108,7 @@ def fit(
 
 
 def default_search(problem: Problem) -> AbstractSearch:
-    """The search for a problem when nobody says: long motions are fitted from their beginning on."""
+    """The search of `fit` where none is given; long motions are fitted from their beginning on."""
     inner = LevenbergMarquardt()
     return LengtheningHorizon(inner) if problem.kind.lengthen_horizon else inner
 
@@ -129,13 +129,13 @@ def starting_points(problem: Problem, start: Any) -> np.ndarray:
     return np.concatenate([Z, np.zeros((len(Z), evaluation.size - parameters.size))], axis=1)
 
 
-def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
-    """Everything that is told about the best point of an outcome."""
+def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
+    """The best point of an outcome, with its errors and warnings."""
     evaluation, parameters = problem.evaluation, problem.parameters
     predicted = problem.heldout_evaluation
     x, p = outcome.x[outcome.best], parameters.size
     first = parameters.reported(starts[0, :p])[0]
-    worth = p <= MANY and not np.all(parameters.is_weight())
+    worth = p <= MAX_PARAMETERS_FOR_ERRORS and not np.all(parameters.is_weight())
     with phase("standard errors"):
         known = (sensitivity if evaluation.matrix_at_hand or worth else unknown)(evaluation, x)
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
@@ -147,42 +147,43 @@ def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         heldout=None if predicted is None else errors_of(predicted, problem.sigma, starts[0, :p], x[:p]),
         status=outcome.status[outcome.best].value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
-        warnings=(*doubts(known, estimates, outcome), *late(problem, x)), undetermined=known.undetermined,
-        settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
+        warnings=(*warnings_of(known, estimates, outcome), *time_shift_warnings(problem, x)),
+        undetermined=known.undetermined, settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
 
 
-def doubts(
+def warnings_of(
     known: Sensitivity, estimates: Mapping[str, Estimate], outcome: Outcome
 ) -> tuple[str, ...]:
-    """Reasons not to trust a fit."""
-    said = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
-    said += list(known.undetermined)
+    """Reasons not to trust the result."""
+    found = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
+    found += list(known.undetermined)
     for name, e in estimates.items():
         if (
             np.isfinite(e.error)
             and e.error > max(abs(e.value), 1e-12)
             and not name.startswith("network/")
         ):
-            said.append(
-                f"{name} is hardly excited: its standard error {e.error:.2g} exceeds its value {e.value:.3g}."
+            found.append(
+                f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}."
             )
     status = outcome.status[outcome.best]
     if status.name not in ("CONVERGED", "INTERRUPTED"):
-        said.append(f"the search did not converge: {status.value}.")
-    return tuple(said)
+        found.append(f"the search did not converge: {status.value}.")
+    return tuple(found)
 
 
-MANY = 100
-"""Beyond so many numbers, and of weights alone, errors are told only where the search has their matrix at hand."""
+MAX_PARAMETERS_FOR_ERRORS = 100
+"""Above this many parameters, and for weights of networks alone, standard errors are computed only if the Gauss-Newton
+matrix already exists."""
 
 
-def late(problem: Problem, x: np.ndarray) -> list[str]:
-    """Whether log and fitted simulation are out of step in time."""
-    if problem.parameters.size > preflight.MANY:
+def time_shift_warnings(problem: Problem, x: np.ndarray) -> list[str]:
+    """Warnings if the log and the fitted simulation are shifted in time against each other."""
+    if problem.parameters.size > preflight.MAX_PARAMETERS_FOR_EFFECTS:
         return []
     found = shifts(problem.evaluation, x, preflight.differences(problem.evaluation, x))
-    return [shift.worry for shift in found if shift.worry]
+    return [shift.warning for shift in found if shift.warning]
 
 
 def settings_of(problem: Problem) -> dict[str, Any]:

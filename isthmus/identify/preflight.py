@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,16 +18,16 @@ from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.losses.windows import Span
 from isthmus.phases import phase
 
-MANY = 60
-"""With more free numbers than that, derivatives are checked along random directions, not one by one."""
+MAX_PARAMETERS_FOR_EFFECTS = 60
+"""Above this many parameters, neither their effects nor shifts in time are computed: both need a full Jacobian."""
 
-SHORT = 10
-"""Steps of the search that precedes a look at the time alignment."""
+ALIGNMENT_SEARCH_STEPS = 10
+"""Steps of the search before shifts in time are estimated."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """What one free number does to the data."""
+    """The effect of one parameter on what is compared."""
 
     name: str
     start: float
@@ -35,30 +36,37 @@ class Effect:
     effect: float
     """Root mean square change of what is compared, in units of the noise, for a change by its scale."""
     alone: float
-    """Which part of that no other number can bring about: 0 (none) to 1 (all)."""
+    """The share of it that no other parameter can imitate, 0 to 1."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """What was found. Prints as one screen."""
+    """What was found; prints as one screen."""
 
     windows: int
     data: int
     cost: float
     gradient_error: float
-    """Largest difference between the compiled gradient and differences, relative."""
+    """Largest relative difference between the compiled gradient and finite differences."""
     effects: tuple[Effect, ...]
     shifts: tuple[Shift, ...]
     step_change: float
     """Largest change of what is compared when the time step is halved, relative to its range."""
     step_noise: float
     """Root mean square of that change, in units of the noise."""
-    worries: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is worrying."""
-        return not self.worries
+        """Whether there are no warnings."""
+        return not self.warnings
+
+    @property
+    def worries(self) -> tuple[str, ...]:
+        """The old name of `warnings`."""
+        text = "Check.worries is now Check.warnings; the old name will be removed in version 0.3."
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return self.warnings
 
     def __str__(self) -> str:
         head = f"{self.windows} windows, {self.data} numbers to compare, loss {self.cost:.5g} at the start"
@@ -75,14 +83,12 @@ class Check:
             for e in self.effects
         ]
         lines = [head, *(columns(rows) if self.effects else [])]
-        lines += [f"gradient: off by {self.gradient_error:.1e} from differences"]
+        lines += [f"gradient: off by {self.gradient_error:.1e} from finite differences"]
         lines += [str(shift) for shift in self.shifts]
         lines += [
             f"time step: halving it changes what is compared by {100 * self.step_change:.2g} % of its range"
         ]
-        return "\n".join(
-            [*lines, *(f"worry: {text}" for text in self.worries or ())] or ["nothing worries."]
-        )
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
 
 
 def check(evaluation: Evaluation, spans: Sequence[Span]) -> Check:
@@ -91,24 +97,24 @@ def check(evaluation: Evaluation, spans: Sequence[Span]) -> Check:
     normal = evaluation.normal(x[None])
     if not np.isfinite(normal.cost[0]):
         raise BadStart(divergence(evaluation, spans, x))
-    few = evaluation.plan.parameters.size <= MANY
-    with phase("looking for what each number does"):
+    few = evaluation.plan.parameters.size <= MAX_PARAMETERS_FOR_EFFECTS
+    with phase("computing the effect of each parameter"):
         J = differences(evaluation, x) if few else None
         effects = effects_of(evaluation, x, J) if J is not None else ()
-    with phase("comparing the gradient with differences"):
+    with phase("comparing the gradient with finite differences"):
         wrong = gradient_error(evaluation, x, normal.gradient[0])
-    with phase("looking for shifts in time"):
+    with phase("estimating shifts in time"):
         moved = aligned(evaluation, x) if few else ()
     with phase("halving the time step"):
         changes = step_change(evaluation, x)
     cost = float(normal.cost[0])
     found = Check(evaluation.count, evaluation.data, cost, wrong, effects, moved, *changes, ())
-    return dataclasses.replace(found, worries=tuple(worries(found)))
+    return dataclasses.replace(found, warnings=tuple(warnings_of(found)))
 
 
 def aligned(evaluation: Evaluation, x: np.ndarray) -> tuple[Shift, ...]:
     """Time shifts, after a short search: far from the solution other differences look like shifts."""
-    near = LevenbergMarquardt(steps=SHORT).search(evaluation, x[None]).x[0]
+    near = LevenbergMarquardt(steps=ALIGNMENT_SEARCH_STEPS).search(evaluation, x[None]).x[0]
     return shifts(evaluation, near, differences(evaluation, near))
 
 
@@ -180,29 +186,29 @@ def step_change(evaluation: Evaluation, x: np.ndarray) -> tuple[float, float]:
     return reach, float(np.sqrt(np.sum(np.square(change)) / max(evaluation.data, 1)))
 
 
-def worries(found: Check) -> list[str]:
-    """What should be looked at before a search."""
+def warnings_of(found: Check) -> list[str]:
+    """What should be mended before a search."""
     most = max((e.effect for e in found.effects), default=0.0)
-    said = [
+    lines = [
         f"{e.name} has no effect on what is compared."
         for e in found.effects
         if e.effect <= 1e-9 * most
     ]
-    said += [
-        f"{e.name} can hardly be told from the others: {100 * e.alone:.1g} % of its effect is its own."
+    lines += [
+        f"{e.name} is poorly identifiable: other parameters can imitate all but {100 * e.alone:.1g} % of its effect."
         for e in found.effects
         if e.alone < 0.01 and e.effect > 1e-9 * most
     ]
     if found.gradient_error > 1e-3:
-        said.append(
-            "the gradient differs from differences: is there a kink (contact, dry friction) near the start?"
+        lines.append(
+            "the gradient differs from finite differences: is there a kink (contact, dry friction) near the start?"
         )
-    said += [shift.worry for shift in found.shifts if shift.worry]
+    lines += [shift.warning for shift in found.shifts if shift.warning]
     if found.step_change > 0.01 or found.step_noise > 1.0:
         how = f"{100 * found.step_change:.2g} %"
         how += f", {found.step_noise:.2g} times the noise" if found.step_noise > 1.0 else ""
-        said.append(
-            f"halving the time step changes the motion by {how}: fitted numbers would absorb that. Take substeps= or "
-            "integrator='rk4' ([time] of a study)."
+        lines.append(
+            f"halving the time step changes the motion by {how}, and fitted parameters would compensate for that. Take "
+            "substeps= or integrator='rk4' ([time] of a study)."
         )
-    return said
+    return lines

@@ -88,7 +88,7 @@ def runs_of(fit: Fit, problem: Problem) -> list[Run]:
 def _start(fit: Fit, problem: Problem) -> np.ndarray:
     """Where the search began, as far as numbers by name tell."""
     parameters = problem.parameters
-    plain = {label for group in parameters.groups if group.plain for label in group.labels}
+    plain = {label for group in parameters.groups if group.direct for label in group.labels}
     return parameters.from_values({n: e.start for n, e in fit.estimates.items() if n in plain})
 
 

@@ -23,8 +23,8 @@ def hybrid(net: object) -> ist.Model:
 
 
 def fitted(model: ist.Model) -> ist.Fit:
-    free = [ist.Free("network/*")]
-    problem = ist.Problem(model, recorded(SINGLE, 31), free=free, loss="whole_run")
+    log = recorded(SINGLE.set("joint/damping", 0.6), 31)
+    problem = ist.Problem(model, log, free=[ist.Free("network/*")], loss="whole_run")
     with pytest.warns(FitWarning, match="did not converge"):
         return ist.fit(problem, ist.LBFGS(steps=1), check=False)
 

@@ -17,7 +17,7 @@ class Estimate:
 
     value: float
     error: float
-    """Standard error; nan: at a bound, infinite: the data does not tell."""
+    """Standard error; nan: at a bound, infinite: the data does not determine it."""
     unit: str
     start: float
 
@@ -35,11 +35,11 @@ class AbstractFit:
     """Of the estimates, in their order."""
     correlations: np.ndarray
     noise: float
-    """Estimated noise, in units of the noise that was assumed."""
+    """Standard deviation of the residuals, in units of the noise that was assumed."""
     errors: Errors
-    """Root mean square of the differences of each signal, before and after, where it was fitted."""
+    """Root mean square of the differences of each signal in fitted motion, before and after."""
     heldout: Errors | None
-    """The same where it was predicted."""
+    """The same in held-out motion; None: there is none."""
     status: str
     """How the search ended."""
     loss: float
@@ -49,7 +49,7 @@ class AbstractFit:
     seconds: float
     warnings: tuple[str, ...]
     undetermined: tuple[str, ...]
-    """What the data cannot tell, in words."""
+    """Combinations of parameters that the data does not determine, in words."""
     settings: dict[str, Any]
     """What decided the result."""
     x: np.ndarray

@@ -12,8 +12,8 @@ import numpy as np
 
 from isthmus.identify.evaluate.evaluation import Evaluation
 
-CLEAR = 0.5
-"""Part of the remaining squares that a shift must explain: less may be any other fault of the model."""
+MIN_SHARE_EXPLAINED = 0.5
+"""Share of the remaining squares that a shift must explain; less may be any other error of the model."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,19 +24,19 @@ class Shift:
     rows: float
     error: float
     share: float
-    """Which part of the squares that are left it explains."""
+    """The share of the remaining squares that it explains."""
 
     @property
-    def worry(self) -> str:
-        """A sentence where the shift is clearly there."""
-        if abs(self.rows) < max(0.3, 4.0 * self.error) or self.share < CLEAR:
+    def warning(self) -> str:
+        """A sentence if the shift is significant, else empty."""
+        if abs(self.rows) < max(0.3, 4.0 * self.error) or self.share < MIN_SHARE_EXPLAINED:
             return ""
         late = "late" if self.rows > 0 else "early"
         return f"{self.what} seem {abs(self.rows):.2g} rows {late}; check the time stamps, or free a delay."
 
     def __str__(self) -> str:
-        said = f"time alignment: {self.what} {self.rows:+.2g} ± {self.error:.1g} rows late"
-        return f"{said}, which explains {100 * max(self.share, 0.0):.0f} % of what is left"
+        shift = f"time alignment: {self.what} {self.rows:+.2g} ± {self.error:.1g} rows late"
+        return f"{shift}, which explains {100 * max(self.share, 0.0):.0f} % of the residual"
 
 
 def shifts(evaluation: Evaluation, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift, ...]:
@@ -61,7 +61,7 @@ def shifts(evaluation: Evaluation, x: np.ndarray, J: np.ndarray | None) -> tuple
     fitted, left = _explained(scaled, r)
     noise = np.sqrt(left / max(evaluation.data - full.shape[1], 1))
     inverse = np.linalg.pinv(scaled.T @ scaled, rcond=1e-12)
-    spread = np.sqrt(np.maximum(np.diag(inverse), 0.0))  # rounding may leave less than nothing
+    spread = np.sqrt(np.maximum(np.diag(inverse), 0.0))  # rounding may make it negative
     found = []
     for k, name in enumerate(known):
         without = _explained(np.delete(scaled, k, axis=1), r)[1]

@@ -21,8 +21,8 @@ from isthmus.model.state import Control, State, fresh_memory
 from isthmus.simulate.engine import compiled
 from isthmus.simulate.integrate import Scheme, advance
 
-CLEAR = 0.2
-"""Correlation above which something is told."""
+MIN_CORRELATION = 0.2
+"""Correlation above which a missing torque is reported."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _followed(name: str, torque: np.ndarray, signals: dict[str, np.ndarray]) -> 
         x = x - x.mean()
         size = np.linalg.norm(x) * np.linalg.norm(torque)
         r = float(x @ torque / size) if size > 0 else 0.0
-        if abs(r) > max(CLEAR, 5.0 / np.sqrt(len(x))):
+        if abs(r) > max(MIN_CORRELATION, 5.0 / np.sqrt(len(x))):
             hits.append(Missing(name, signal, r, float(abs(r) * np.std(torque))))
     yield from sorted(hits, key=lambda hit: -abs(hit.correlation))[:3]
 

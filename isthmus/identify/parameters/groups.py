@@ -68,13 +68,13 @@ class Group:
     """Whether it is a name that only `make` knows."""
     linear: bool = True
     """Whether numbers of the simulation change in proportion to these."""
-    plain: bool = True
-    """Whether what is searched is what is reported, so that bounds can be given."""
+    direct: bool = True
+    """Whether the coordinates of the search are the reported numbers, so that bounds can be given."""
 
     def bound(self, side: str) -> np.ndarray:
         """Lower or upper bound of each number."""
         given = getattr(self.free, side)
-        if given is not None and not self.plain:
+        if given is not None and not self.direct:
             raise BadFree(
                 f"{self.free.name!r} is searched by log-Cholesky and takes no bounds; give a prior."
             )

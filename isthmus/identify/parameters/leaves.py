@@ -167,7 +167,7 @@ def _body(model: Model, free: Free, i: int) -> Group:
         report=ten_numbers,
         typical=0.3,
         linear=False,
-        plain=False,
+        direct=False,
     )
 
 

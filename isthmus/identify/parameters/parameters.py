@@ -140,9 +140,9 @@ class Parameters:
         for group in self.groups:
             names += [group.free.name, *group.labels]
             for k, label in enumerate(group.labels):
-                if group.plain and label in given:
+                if group.direct and label in given:
                     x[place + k] = given[label]
-            if group.plain and group.free.name in given:
+            if group.direct and group.free.name in given:
                 x[place : place + len(group.start)] = np.ravel(given[group.free.name])
             place += len(group.start)
         if unknown := sorted(set(given) - set(names)):
@@ -225,7 +225,7 @@ def _refuse_faults(groups: Sequence[Group]) -> None:
             faults.append(
                 f"{group.free.name!r} has low={low.max():g} and high={high.min():g}: nothing lies between."
             )
-        elif group.plain and np.any((group.start < low) | (group.start > high)):
+        elif group.direct and np.any((group.start < low) | (group.start > high)):
             k = int(np.argmax((group.start < low) | (group.start > high)))
             faults.append(
                 f"{group.labels[k]!r} starts at {group.start[k]:g}, outside its bounds {low[k]:g} to {high[k]:g}: "

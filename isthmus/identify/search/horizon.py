@@ -58,13 +58,13 @@ def best_of(evaluation: Evaluation, candidates: list[np.ndarray]) -> Float[np.nd
 
 
 def staged(listen: Listener, stage: int, stages: int) -> Listener:
-    """Tells of one stage as of a part of the whole."""
+    """A listener that reports one stage as a part of the whole search."""
 
-    def told(news: News) -> None:
+    def on_progress(news: News) -> None:
         listen(
             dataclasses.replace(
                 news, step=stage * news.steps + news.step, steps=stages * news.steps
             )
         )
 
-    return told
+    return on_progress

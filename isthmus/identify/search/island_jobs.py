@@ -45,8 +45,8 @@ class Known:
                 return
         yield copy.copy(self.evaluation)
 
-    def told(self, news: News) -> None:
-        """Passes news on; a thread that shall stop learns it here, as from Ctrl-C."""
+    def on_progress(self, news: News) -> None:
+        """Passes news on; raises `KeyboardInterrupt` in a thread that shall stop."""
         if self.halted.is_set():
             raise KeyboardInterrupt
         self.listen(news)
@@ -96,7 +96,7 @@ def improve(
     """A local search from each start, all in one batch."""
     at = known(problem)
     with at.own() as evaluation:
-        outcome = made(local).search(evaluation, np.array(starts, dtype=np.float64), at.told)
+        outcome = made(local).search(evaluation, np.array(starts, dtype=np.float64), at.on_progress)
     if Status.INTERRUPTED in outcome.status:
         at.partial = outcome
         raise KeyboardInterrupt

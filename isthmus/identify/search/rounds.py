@@ -39,8 +39,8 @@ from isthmus.identify.search.search import (
 class AbstractRounds(AbstractSearch):
     """A search in rounds. It ends after `rounds`, before `seconds` have passed, or below `target`."""
 
-    usual: ClassVar[int] = 20
-    """How many rounds where neither `rounds` nor `seconds` is given."""
+    default_rounds: ClassVar[int] = 20
+    """Number of rounds if neither `rounds` nor `seconds` is given."""
 
     lone: ClassVar[bool] = True
     """Whether every row of the points is an island with a course of its own."""
@@ -58,7 +58,7 @@ class AbstractRounds(AbstractSearch):
     problem: str | Callable[[], Any] | None = dataclasses.field(default=None, metadata=IDLE)
     """Where other processes get a problem that cannot be sent: a function, or its name, `study.py:problem`."""
     runner: AbstractRunner | None = dataclasses.field(default=None, metadata=IDLE)
-    """Somebody else who runs the jobs, such as a cluster."""
+    """A runner of your own for the jobs, such as a cluster's."""
     store: str | Path | None = dataclasses.field(default=None, metadata=IDLE)
     """A file of records, written after each round."""
     resume: bool = dataclasses.field(default=False, metadata=IDLE)
@@ -113,7 +113,7 @@ class AbstractRounds(AbstractSearch):
                 state = self.begin(box, starts)
                 while not (log.enough() or self.finished(state)):
                     points = self.propose(box, state, log.turn)
-                    found = self.work(team, points, log.told)
+                    found = self.work(team, points, log.on_progress)
                     state = self.absorb(box, state, found)
                     log.write(found)
                 if self.finished(state):
@@ -140,13 +140,13 @@ def refuse_no_step(step: float) -> None:
 
 
 class Log:
-    """The best of each island, the clock, and what is told."""
+    """The best point of each island, the clock, and reports of progress."""
 
     def __init__(self, options: AbstractRounds, listen: Listener) -> None:
         self.options, self.listen = options, listen
         self.rounds = options.rounds
         if self.rounds is None and options.seconds is None:
-            self.rounds = options.usual
+            self.rounds = options.default_rounds
         self.ends = [time.perf_counter()]
         self.history: list[float] = []
         self.best: Found | None = None
@@ -172,10 +172,9 @@ class Log:
             return True
         if self.options.seconds is None:
             return False
-        usual = (
-            float(np.median(np.diff(self.ends[1:]))) if self.turn > 1 else 0.0
-        )  # without compiling
-        return self.ends[-1] - self.ends[0] + usual >= self.options.seconds
+        each = np.diff(self.ends[1:])  # without the first round, which compiles
+        next_round = float(np.median(each)) if self.turn > 1 else 0.0
+        return self.ends[-1] - self.ends[0] + next_round >= self.options.seconds
 
     def add(self, found: Found) -> None:
         """A round has ended."""
@@ -186,13 +185,13 @@ class Log:
         self.ends.append(time.perf_counter())
 
     def write(self, found: Found) -> None:
-        """A round has ended: the best is told."""
+        """A round has ended: reports the best point."""
         self.add(found)
         assert self.best is not None
         self.tell(self.cost, self.best.x[int(np.argmin(self.best.cost))])
 
-    def told(self, news: News) -> None:
-        """News from within a round."""
+    def on_progress(self, news: News) -> None:
+        """Reports progress within a round."""
         if self.best is None or news.cost < self.cost:
             self.tell(news.cost, news.x)
         else:

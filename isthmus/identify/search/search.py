@@ -31,7 +31,7 @@ class Status(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class News:
-    """What a search tells while it runs."""
+    """What a search reports while it runs."""
 
     step: int
     steps: int
@@ -47,7 +47,7 @@ Listener = Callable[[News], None]
 
 
 def silent(news: News) -> None:
-    """Tells nobody."""
+    """Ignores the news."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +83,7 @@ class AbstractSearch(abc.ABC):
 
 
 class Diary:
-    """The best of a running search: what is told, kept when the user stops it, and written into the outcome."""
+    """The best point of a running search: reported, kept if the user stops it, and written into the outcome."""
 
     def __init__(self, evaluation: Evaluation, steps: int, listen: Listener) -> None:
         self.evaluation, self.steps, self.listen = evaluation, steps, listen
