@@ -1,4 +1,4 @@
-"""Recorded motion -> physical parameters, with what the data can and cannot tell about them.
+"""Recorded motion -> physical parameters, with their uncertainty.
 
 Start with `problem.py` (the question) and `fit.py` (from a problem and a search to a `Fit`). In the order of their
 imports: `parameters` is what may change and `logs` what was recorded, `evaluate` simulates windows of logs and

@@ -1,4 +1,4 @@
-"""`fit`: a problem and a search -> estimates with errors, what the data cannot tell, held-out errors."""
+"""`fit`: a problem and a search -> estimates with standard errors, warnings, held-out errors."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def fit(
     `search`: Levenberg-Marquardt unless given, for whole runs with a lengthening horizon. `start`: numbers by name
     instead of the problem's own, or an array with one start in each row, (starts, numbers), of which the best is
     kept. `check`: look at the problem first and print what `problem.check()` found. `verbose`: phases and progress on
-    stderr. Both, if None: on a terminal and in notebooks. `listen`: a function that is told of every step instead.
+    stderr. Both, if None: on a terminal and in notebooks. `listen`: a function that is called with the news of every step instead.
     """
     if show is not None:
         text = "fit(show=) is now fit(verbose=); the old name will be removed in version 0.3."

@@ -1,4 +1,4 @@
-"""What a fitted model still lacks: the torque that is missing in every step, against every signal of the log.
+"""Torques that a fitted model lacks in each step, correlated with every signal of the log.
 
 From each measured state the model makes one step; what the velocity then lacks, times the inertia, is a torque that
 something unmodelled exerts. If it follows the sign of a velocity there is dry friction, if a position, a spring.

@@ -24,7 +24,7 @@ TRIAL_CHANGE = 0.15
 
 @dataclasses.dataclass(frozen=True)
 class Undetermined:
-    """Some numbers of which the data only determines a few combinations."""
+    """Parameters of which the data determines only some combinations."""
 
     names: tuple[str, ...]
     combinations: tuple[str, ...]
@@ -47,7 +47,7 @@ class Undetermined:
 def undetermined(
     evaluation: Evaluation, z: Float[np.ndarray, " p"], null: Float[np.ndarray, "p k"]
 ) -> tuple[Undetermined, ...]:
-    """What is not determined, one entry for each set of numbers that belong together."""
+    """What is not determined, one entry for each group of coupled parameters."""
     names = evaluation.plan.parameters.names
     if len(names) != len(z):
         return ()
@@ -58,7 +58,7 @@ def undetermined(
         basis = np.linalg.svd(rows, full_matrices=False)
         own = basis[0][:, basis[1] > MIN_SHARE]
         physical = [names[k] for k in part if not names[k].startswith("network/")]
-        if len(physical) < len(part):  # weights have many ways to do the same, which is no news
+        if len(physical) < len(part):  # weights of networks are always redundant
             found += [Undetermined(tuple(physical), (), "networks")] if physical else []
         elif own.size:
             found.append(_in_words(evaluation, z, names, np.array(part), own))
@@ -66,7 +66,7 @@ def undetermined(
 
 
 def components(linked: np.ndarray) -> list[list[int]]:
-    """Sets of numbers that hang together; those that are linked with nothing, not even themselves, are left out."""
+    """Connected components of a graph; nodes without any link, not even to themselves, are left out."""
     left = {k for k in range(len(linked)) if linked[k, k]}
     found = []
     while left:
@@ -158,7 +158,7 @@ def as_product(exponents: list[Fraction], names: tuple[str, ...]) -> str:
 
 
 def as_sum(weights: np.ndarray, names: tuple[str, ...], values: np.ndarray) -> str:
-    """`a + 0.5 b − c`: the leading one, then the largest terms first; what hardly counts is left out."""
+    """`a + 0.5 b − c`: the leading one, then the largest terms first; small terms are left out."""
     size = np.abs(weights * values)
     lead = int(np.argmax(np.abs(weights) > 1e-6))
     order = [lead, *(int(k) for k in np.argsort(-size, kind="stable") if k != lead)]

@@ -1,4 +1,4 @@
-"""How far simulation and measurement differ, signal by signal, before and after a fit."""
+"""Root mean square differences between simulation and measurement, signal by signal, before and after a fit."""
 
 from __future__ import annotations
 

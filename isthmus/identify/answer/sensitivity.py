@@ -1,4 +1,4 @@
-"""What the data can tell: covariance of the free numbers from the Gauss-Newton matrix, and what is not determined.
+"""Covariance of the parameters from the Gauss-Newton matrix, and which combinations the data does not determine.
 
 With residuals `r`, Jacobian `J` and `N` data, the noise is `s² = rᵀr / (N − p)` and the covariance `s² (JᵀJ)⁻¹`
 (Nocedal and Wright 2006, chapter 10). Directions in which `JᵀJ` vanishes are left out of it and described in words.
@@ -22,7 +22,7 @@ AT_BOUND = 1e-6
 
 @dataclasses.dataclass(frozen=True)
 class Sensitivity:
-    """What a fit knows about its numbers, in the order of the parameters' names."""
+    """Uncertainty of the parameters, in the order of their names."""
 
     values: Float[np.ndarray, " p"]
     errors: Float[np.ndarray, " p"]
@@ -65,7 +65,7 @@ def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivi
 
 
 def unknown(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivity:
-    """The numbers without errors, for networks: a matrix of all weights would cost more than their search."""
+    """Estimates without errors, for networks: a matrix of all weights would cost more than the search."""
     parameters = evaluation.plan.parameters
     z = x[: parameters.size]
     values, _ = parameters.reported(z)

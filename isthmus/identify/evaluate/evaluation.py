@@ -25,8 +25,8 @@ from isthmus.identify.evaluate.matrix import AbstractMatrix
 from isthmus.identify.evaluate.window import Plan, Window
 from isthmus.losses.penalties import Quadratic, huber
 
-AT_HAND = 40
-"""Up to so many numbers, a Gauss-Newton matrix costs little."""
+MAX_CHEAP_SIZE = 40
+"""Number of parameters up to which a Gauss-Newton matrix costs little."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Normal:
 
 
 class Evaluation:
-    """The loss of a problem as searches see it."""
+    """The loss of a problem: what searches call."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Evaluation:
     ) -> None:
         self.plan, self.windows, self.prior = plan, windows, prior
         self.origin = origin
-        """The problem that this is the loss of, where it can be made again from it."""
+        """The problem, for other processes that make the same evaluation from it; None: not known."""
         self.compiled = compiled or Compiled(plan, jax.tree.map(lambda x: x[0], windows))
         self.batch = WindowBatch(plan, windows, self.compiled)
         self.evaluations = 0
@@ -87,7 +87,7 @@ class Evaluation:
 
     @property
     def start(self) -> Float[np.ndarray, " n"]:
-        """Where the problem says to begin; windows as measured."""
+        """The start of the search; windows start as measured."""
         return np.concatenate([self.plan.parameters.start, np.zeros(self.count * self.own)])
 
     @property
@@ -113,7 +113,9 @@ class Evaluation:
     @property
     def matrix_at_hand(self) -> bool:
         """Whether a Gauss-Newton matrix costs little: few numbers, or a search has compiled it already."""
-        return self.plan.size <= AT_HAND or bool({"columns", "rows"} & set(vars(self.compiled)))
+        return self.plan.size <= MAX_CHEAP_SIZE or bool(
+            {"columns", "rows"} & set(vars(self.compiled))
+        )
 
     @property
     def matrix_is_cheap(self) -> bool:

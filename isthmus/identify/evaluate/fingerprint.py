@@ -1,4 +1,4 @@
-"""A digest of all numbers and names that a loss is made of: is this the problem that those records belong to?"""
+"""A digest of all numbers and names that a loss depends on: it says whether records belong to a problem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isthmus.identify.evaluate.window import Plan, Window
 
 
 def fingerprint(plan: Plan, windows: Window, numbers: Sequence[np.ndarray]) -> str:
-    """The same on every machine and in every process; what a `make=` does inside shows only in the model it makes.
+    """The digest, the same on every machine; a function `make=` enters only by the model it makes at the start.
 
     `numbers`: mean and precision of the prior, start, lower and upper bounds.
     """

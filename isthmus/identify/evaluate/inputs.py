@@ -1,7 +1,7 @@
-"""What a simulation takes as numbers: one vector `θ` that native code gets instead of the search's own numbers.
+"""`θ`, the vector of numbers that the native code of a simulation takes as its input.
 
 The code that simulates a window then does not depend on what is free. Inertias and the usual numbers of joints are
-always part of `θ`, so that freeing others of them compiles nothing anew; whatever else is free comes on top; the rest
+always part of `θ`, so that another choice of free ones needs no new code; whatever else is free is added; the rest
 (frames, axes, networks that are not trained) is constant. The map from the free numbers `z` to `θ`, with its
 derivative, stands outside of that code.
 """

@@ -26,9 +26,9 @@ def cut(
     rows: int = 0,
     foreign: int | None = None,
 ) -> tuple[Window, tuple[Span, ...]]:
-    """All windows of all logs, stacked, of at least so many rows; and where each comes from.
+    """All windows of all logs, stacked, of at least `rows` rows; and where each comes from.
 
-    `foreign`: these logs are not those that are fitted; the number to call each of their runs by.
+    `foreign`: for logs that are not fitted, the run number that all their windows get.
     """
     spans = [s for k, log in enumerate(logs) for s in plan.loss.spans(k, len(log))]
     spans = [s for s in spans if s.steps > 2 * plan.margin and _has_start(logs[s.run], s, plan)]
@@ -55,20 +55,20 @@ def cut(
 
 
 def rounded_up(rows: int) -> int:
-    """A length that is at least `rows`, one of four between two powers of two: so that few lengths need code."""
+    """`rows` rounded up to one of four lengths between two powers of two, so that few lengths are compiled."""
     step = 2 ** max(0, (rows - 1).bit_length() - 3)
     return -(-rows // step) * step
 
 
 def _has_start(log: Log, span: Span, plan: Plan) -> bool:
-    """Whether a window knows where to start: measured, or free and interpolated."""
+    """Whether the start of a window is measured, or free and interpolated."""
     if plan.start_rows and log.measured[0]:
         return True
     return bool(np.all(np.isfinite(log.q[span.first])) and np.all(np.isfinite(log.v[span.first])))
 
 
 def _compared(model: Model, log: Log, c: Channel, plan: Plan) -> np.ndarray:
-    """What was measured; of commands, which are held from row to row, what acts around a row on average."""
+    """What was measured; of commands, which are held from row to row, the mean of two rows."""
     found = target(model, log, c)
     if not plan.torque or c.name != CONTROL:
         return found
@@ -88,7 +88,7 @@ def _weights(model: Model, log: Log, plan: Plan, noise: dict[str, np.ndarray]) -
 
 
 def _moves(model: Model, c: Any) -> np.ndarray:
-    """Nothing is compared where a joint's motion is prescribed."""
+    """1 for each component, 0 where the motion of its joint is prescribed."""
     if c.rows is None or not model.prescribed:
         return np.ones(c.width)
     rows_q, rows_v = prescribed_rows(model)
@@ -113,7 +113,7 @@ def _window(
     )
     weight = padded(weights)
     weight[span.steps + 1 :] = 0.0
-    _only_what_tells(weight, plan, span)
+    _without_given_rows(weight, plan, span)
     more: dict[str, np.ndarray] = {}
     if plan.torque:
         rate = np.gradient(log.start_v, log.dt, axis=0)
@@ -131,8 +131,8 @@ def _window(
     )  # fmt: skip
 
 
-def _only_what_tells(weight: np.ndarray, plan: Plan, span: Span) -> None:
-    """Takes out what a window is given (its measured start), and what a delay may move out of it."""
+def _without_given_rows(weight: np.ndarray, plan: Plan, span: Span) -> None:
+    """Sets weights to zero, in place: at the measured start of a window, and where a delay may reach beyond it."""
     column = 0
     given = {"joint/position": 0, "joint/velocity": 1}
     half = plan.parameters.template.dof
@@ -149,7 +149,7 @@ def _only_what_tells(weight: np.ndarray, plan: Plan, span: Span) -> None:
 
 
 def _memory(model: Model, log: Log, first: int) -> Any:
-    """Commands before the window, for motors that are late."""
+    """Commands before the window, for motors with a delay."""
     memory = fresh_memory(model)
     if memory is None or not model.delay_steps or log.control.torque is None:
         return memory

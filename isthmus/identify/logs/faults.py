@@ -1,4 +1,4 @@
-"""Everything that is wrong with the logs of a problem, said before anything is compiled: one rule, one sentence."""
+"""Faults of the logs of a problem, found before anything is compiled. A rule is a function that yields sentences."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ UNITS = {
     1e3: "time seems to be in milliseconds, or velocities in millimetres a second",
     1e-3: "positions seem to be in millimetres",
 }
-"""What it means when velocities are so many times the rates of change of positions."""
+"""Ratio of velocities to rates of change of positions -> the likely fault."""
 LONGEST_STEP = 0.5
-"""Rows that are further apart [s] are no record of a mechanism's motion."""
+"""Longest time between two rows [s]."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +56,7 @@ def something_moves(compared: Compared) -> Iterator[str]:
         if not np.any(np.isfinite(seen)):
             yield f"{c.text!r} was never measured: every row is nan."
         elif all(_still(x) for x in rows):
-            yield f"{c.text!r} is constant in every run, so it tells nothing: was the right column read?"
+            yield f"{c.text!r} is constant in every run, so it carries no information: was the right column read?"
 
 
 def _still(x: np.ndarray) -> bool:

@@ -1,4 +1,4 @@
-"""A `Motion` as a log to fit: evenly spaced rows, what acted, what was measured. The one place that reads motions."""
+"""`Log`: a `Motion` prepared for a fit, with evenly spaced rows, what acted and what was measured."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Log:
     """(rows, dof); by differences where it was not measured."""
     start_q: np.ndarray
     start_v: np.ndarray
-    """The same, with what is missing interpolated: where a start that is free begins."""
+    """The same with missing values interpolated: initial values of free starts."""
     measured: tuple[bool, bool]
     """Whether positions and velocities were measured."""
     control: Control
@@ -94,7 +94,7 @@ def filled(model: Model, x: np.ndarray) -> np.ndarray:
 
 
 def _refuse_other_joints(model: Model, motion: Motion, name: str) -> None:
-    """Refuses a motion that says it belongs to other joints."""
+    """Refuses a motion whose joint names differ from the model's."""
     said = [joint for joint, *_ in getattr(motion, "joints", ())]
     have = [joint for joint, rows in model.rows("coordinate").items() if rows]
     if said and said != have:
@@ -208,5 +208,5 @@ def _control(
 
 
 def names_of(runs: Sequence[Motion], what: str) -> list[str]:
-    """What each run is called in messages: its file, or `run 1`, `run 2` …"""
+    """The name of each run in messages: its file, or `run 1`, `run 2` …"""
     return [str(getattr(m, "name", "")) or f"{what} {k + 1}" for k, m in enumerate(runs)]

@@ -20,14 +20,14 @@ from isthmus.types import AnyArray, Number
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What a simulation is made of, as far as it can be free. Every change makes a new one."""
+    """The parts of a simulation that parameters can change. Immutable: every change returns a new one."""
 
     model: Model
     named: Mapping[str, AnyArray] = dataclasses.field(default_factory=dict)
     dt: Any = None
     """Time between two rows of the log [s]; None: the log's."""
     offsets: Mapping[str, AnyArray] = dataclasses.field(default_factory=dict)
-    """What sensors add; where it differs from run to run: (runs + 1, …), at last their mean, for any other run."""
+    """Of sensors; where they differ from run to run: (runs + 1, …), with the mean as last row, for other runs."""
     delays: Mapping[str, Number] = dataclasses.field(default_factory=dict)
     changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """Changed leaves that are not in `model` yet: making a model costs more than changing a leaf."""
@@ -52,7 +52,7 @@ class Group:
 
     free: Free
     labels: tuple[str, ...]
-    """Names of what is reported, one for each number."""
+    """Names of the reported numbers."""
     units: tuple[str, ...]
     """One for all, or one for each."""
     start: np.ndarray
@@ -63,9 +63,9 @@ class Group:
     report: Callable[[AnyArray], AnyArray] | None = None
     """From the coordinates of the search to what is reported; None: they are the same."""
     typical: float | None = None
-    """Size of a change worth making, where neither start nor bounds say."""
+    """Typical size of a change; None: from start and bounds."""
     own: bool = False
-    """Whether it is a name that only `make` knows."""
+    """Whether the name is the user's own, known to `make` only."""
     linear: bool = True
     """Whether numbers of the simulation change in proportion to these."""
     direct: bool = True
@@ -84,8 +84,8 @@ class Group:
     def scale(self) -> np.ndarray:
         """Size of each number, from its start and its bounds."""
         width = self.bound("high") - self.bound("low")
-        usual = np.where(np.isfinite(width), 0.1 * width, 0.0)
-        size = np.maximum(np.abs(self.start), np.where(np.isfinite(usual), usual, 0.0))
+        from_bounds = np.where(np.isfinite(width), 0.1 * width, 0.0)
+        size = np.maximum(np.abs(self.start), from_bounds)
         return (
             np.where(size > 0, size, 1.0)
             if self.typical is None
@@ -94,7 +94,7 @@ class Group:
 
 
 def spread(free: Free, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """One number for all, or one for each."""
+    """`value`, one number for all or one for each, as an array of this shape."""
     try:
         return np.broadcast_to(
             np.asarray(value, dtype=np.float64).ravel() if np.ndim(value) else value, shape

@@ -1,4 +1,4 @@
-"""Free numbers of the model itself: its leaves, whole bodies, lengths of links."""
+"""Parameters of the model itself: its leaves, inertias of whole bodies, lengths of links."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ NOT_NEGATIVE = frozenset(
     "mass armature stiffness damping friction friction_speed limit_stiffness limit_damping limit_width effort kp kd "
     "delay size".split()
 )
-"""Last parts of names whose numbers have 0 as their lower bound unless told otherwise."""
+"""Quantities whose lower bound is 0 by default."""
 
 
 OF_BODIES = ("link/mass", "link/com", "link/inertia")
-"""What frames without mass, and links that never move, do not have."""
+"""Quantities that have no meaning for frames without mass and for links that never move."""
 
 
 def leaf(model: Model, free: Free) -> list[Group]:

@@ -1,7 +1,7 @@
-"""Named numbers of a simulation <-> the vector `z` that a search moves.
+"""Named parameters of a simulation <-> the vector `z` that a search moves.
 
-`z` is scaled so that a change of one is a large change of any number. Bodies are moved inside the physically
-possible set; what is reported (`values`) is then another function of `z`, whose Jacobian carries the errors over.
+`z` is scaled so that a change by one is a large change of any parameter. Inertias move inside the physically possible
+set; the reported `values` are then nonlinear functions of `z`, and standard errors follow from their Jacobian.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Parameters:
 
     @functools.cached_property
     def scale(self) -> np.ndarray:
-        """How much of each number one unit of `z` is."""
+        """What one unit of `z` is of each number."""
         return _joined(group.scale() for group in self.groups)
 
     @property

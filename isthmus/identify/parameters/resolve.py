@@ -1,4 +1,4 @@
-"""Who knows what a free name means: one list; and weights of networks, and names of the user's own."""
+"""Resolves the name of a `Free` to groups of parameters. `KINDS` is the list of what names can mean."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def weights(model: Model, free: Free) -> list[Group]:
     picked = [name for name in arrays if _matches(pattern, name)]
     if not picked:
         there = ", ".join(dict.fromkeys(wired.name for wired in model.networks)) or "none"
-        raise UnknownName(f"{free.name!r}: no network is called so; there are {there}.")
+        raise UnknownName(f"{free.name!r}: no network has this name; there are {there}.")
     return [_array(free, name, *arrays[name]) for name in picked]
 
 
@@ -91,4 +91,4 @@ KINDS: tuple[Callable[[Model, Free], list[Group]], ...] = (
     weights,
     leaf,
 )
-"""Tried in turn; the first that knows the name makes its groups."""
+"""Tried in order; the first one that knows the name makes the groups."""

@@ -1,4 +1,4 @@
-"""Free numbers between motion and log: time step, delays and offsets of sensors."""
+"""Parameters of the measurement: time step, delays and offsets of sensors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def step(model: Model, free: Free) -> list[Group]:
 
 
 def delay(channels: Channels, free: Free) -> list[Group]:
-    """`delay/SIGNAL`: by how much a sensor shows what was [s]."""
+    """`delay/SIGNAL`: how far a sensor lags behind the motion [s]."""
     signal = _compared(channels, free)
     if free.low is None or free.high is None:
         raise BadFree(
@@ -63,12 +63,12 @@ def offset(channels: Channels, free: Free, runs: Sequence[str]) -> list[Group]:
 
     if not free.each_run:
         return [Group(free, labels, ("",), starting(free, 0.0, (len(labels),)), apply)]
-    labels = tuple(f"{label} in {run}" for run in _told_apart(runs) for label in labels)
+    labels = tuple(f"{label} in {run}" for run in _distinct(runs) for label in labels)
     return [Group(free, labels, ("",), starting(free, 0.0, (len(labels),)), apply_each)]
 
 
 def _compared(channels: Channels, free: Free) -> str:
-    """The signal that a name speaks of, which must be among those that are compared."""
+    """The signal in the name, which must be among those that are compared."""
     signal = free.name.partition("/")[2]
     if signal not in channels:
         raise BadFree(
@@ -77,6 +77,6 @@ def _compared(channels: Channels, free: Free) -> str:
     return signal
 
 
-def _told_apart(runs: Sequence[str]) -> list[str]:
-    """Names of runs; those that are alike (files of two folders) get their number."""
+def _distinct(runs: Sequence[str]) -> list[str]:
+    """Names of runs, with a number added to equal ones (files of two folders)."""
     return [name if runs.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(runs)]

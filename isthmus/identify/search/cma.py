@@ -30,7 +30,7 @@ class CMAES(AbstractRounds):
     """
 
     default_rounds: ClassVar[int] = 300
-    lone: ClassVar[bool] = False
+    tracks_islands: ClassVar[bool] = False
 
     population: int | None = None
     step: float = dataclasses.field(default=0.25, kw_only=True)

@@ -14,7 +14,7 @@ from isthmus.identify.search.search import AbstractSearch, Listener, News, Outco
 
 @dataclasses.dataclass(frozen=True)
 class LengtheningHorizon(AbstractSearch):
-    """Long motions have many false minima; their beginnings have few. Wraps any other search."""
+    """Fits the beginnings of long motions first: they have fewer false minima. Wraps any other search."""
 
     inner: AbstractSearch
     shares: tuple[float, ...] = (0.1, 0.2, 0.4, 0.7, 1.0)

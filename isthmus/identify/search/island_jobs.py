@@ -1,7 +1,7 @@
-"""What the jobs of a search do, in this process or another: improve points, or only evaluate them.
+"""The jobs of a search, in this process or another: improve points, or only evaluate them.
 
-A job names its problem by fingerprint. Whoever runs it must know that problem: `introduce` tells this process,
-`expect` tells one that will make the problem itself, when its first job comes.
+A job names its problem by fingerprint, so the process that runs it must know the problem: `introduce` registers one
+that exists, `expect` registers how to make it when the first job comes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IMPROVE, EVALUATE = f"{__name__}:improve", f"{__name__}:evaluate"
 
 
 class Known:
-    """A problem that jobs may name."""
+    """A registered problem."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
@@ -37,7 +37,7 @@ class Known:
 
     @contextlib.contextmanager
     def own(self) -> Generator[Evaluation]:
-        """The problem with a counter of its own, for one thread; the first to come compiles, the others wait."""
+        """A copy of the problem for one thread, with its own counter; the first thread compiles, the others wait."""
         with self._lock:
             if not self._warm:
                 yield copy.copy(self.evaluation)
@@ -57,13 +57,13 @@ EXPECTED: dict[str, str | bytes] = {}
 
 
 def introduce(evaluation: Evaluation) -> Known:
-    """Makes a problem known in this process, so that its jobs can be run."""
+    """Registers a problem in this process, so that its jobs can be run."""
     made_known = KNOWN[evaluation.fingerprint] = Known(evaluation)
     return made_known
 
 
 def forget(problem: str) -> None:
-    """Lets a problem go."""
+    """Removes a problem from the register."""
     KNOWN.pop(problem, None)
 
 

@@ -1,7 +1,7 @@
-"""The islands of a search and who works for them: points -> jobs -> records -> where the points led.
+"""Runs the islands of a search as jobs: points -> jobs -> records -> where the points led.
 
-Points are cut into jobs of a fixed size, whoever runs them: a batch decides the last bits of what its points find,
-so the number of processes must not decide the batches.
+Points are divided into jobs of a fixed size, whatever runs them: the batch that a point is in decides the last bits
+of its result, so the number of processes must not decide the batches.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Workers:
 
 
 class Team:
-    """Runs the jobs of one search; a `with` statement frees what it holds."""
+    """Runs the jobs of one search; use it in a `with` statement."""
 
     def __init__(
         self, search: AbstractSearch, options: Workers, evaluation: Evaluation, starts: Points
@@ -92,7 +92,7 @@ class Team:
         self.close()
 
     def close(self) -> None:
-        """The store may be used by others now, and nobody keeps the problem."""
+        """Closes the store, and forgets the problem."""
         island_jobs.forget(self.problem)
         if self.store is not None:
             self.store.close()

@@ -1,8 +1,8 @@
 """Searches in rounds: propose points, let islands work on them, learn from what they found.
 
-Between rounds everything is known to everybody: that is where records are written, where a run may stop, and where it
-goes on. What a round proposes depends on the seed, the rounds before it and nothing else, so that a run can be
-repeated with any number of processes, and a run with a store goes on by repeating its rounds from the file.
+Between rounds, records are written, and a run may stop or go on. What a round proposes depends on the seed, the rounds
+before it and nothing else, so that a run can be repeated with any number of processes, and a run with a store goes on
+by repeating its rounds from the file.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class AbstractRounds(AbstractSearch):
     default_rounds: ClassVar[int] = 20
     """Number of rounds if neither `rounds` nor `seconds` is given."""
 
-    lone: ClassVar[bool] = True
-    """Whether every row of the points is an island with a course of its own."""
+    tracks_islands: ClassVar[bool] = True
+    """Whether each row of the points is an island whose cost is recorded round by round."""
 
     rounds: int | None = dataclasses.field(default=None, metadata=IDLE)
     seconds: float | None = dataclasses.field(default=None, metadata=IDLE)
@@ -74,7 +74,7 @@ class AbstractRounds(AbstractSearch):
         if self.resume and self.store is None:
             raise BadOption("resume=True needs store=, the file to go on with.")
 
-    # what a kind of search is ---------------------------------------------------------------------------------------
+    # what subclasses define ---------------------------------------------------------------------------------------
 
     @abc.abstractmethod
     def begin(self, box: Box, starts: Points) -> Any:
@@ -86,7 +86,7 @@ class AbstractRounds(AbstractSearch):
 
     @abc.abstractmethod
     def work(self, team: Team, points: Points, listen: Listener) -> Found:
-        """Where these points lead."""
+        """Runs the jobs of these points."""
 
     @abc.abstractmethod
     def absorb(self, box: Box, state: Any, found: Found) -> Any:
@@ -180,7 +180,7 @@ class Log:
         """A round has ended."""
         self.best = better(self.best, found)
         self.history.append(self.cost)
-        if self.options.lone and len(found.cost) > 1:
+        if self.options.tracks_islands and len(found.cost) > 1:
             self.costs.append(self.best.cost)
         self.ends.append(time.perf_counter())
 
@@ -188,16 +188,16 @@ class Log:
         """A round has ended: reports the best point."""
         self.add(found)
         assert self.best is not None
-        self.tell(self.cost, self.best.x[int(np.argmin(self.best.cost))])
+        self.report(self.cost, self.best.x[int(np.argmin(self.best.cost))])
 
     def on_progress(self, news: News) -> None:
         """Reports progress within a round."""
         if self.best is None or news.cost < self.cost:
-            self.tell(news.cost, news.x)
+            self.report(news.cost, news.x)
         else:
-            self.tell(self.cost, self.best.x[int(np.argmin(self.best.cost))])
+            self.report(self.cost, self.best.x[int(np.argmin(self.best.cost))])
 
-    def tell(self, cost: float, x: np.ndarray) -> None:
+    def report(self, cost: float, x: np.ndarray) -> None:
         """Progress by rounds, or by time where that is what ends the run."""
         step, steps, seconds = self.turn, self.rounds, self.options.seconds
         spent = time.perf_counter() - self.ends[0]

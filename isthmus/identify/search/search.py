@@ -1,4 +1,4 @@
-"""What every search takes and gives: a batch of starts, and where each of them led."""
+"""`AbstractSearch`, its argument (a batch of starts) and its result (`Outcome`)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class News:
     x: np.ndarray
     """The point of that cost."""
     note: str = ""
-    """What else there is to say, such as which round it is."""
+    """A note for users, such as the round."""
 
 
 Listener = Callable[[News], None]
@@ -71,7 +71,7 @@ class Outcome:
 
 
 class AbstractSearch(abc.ABC):
-    """A way from starts to better points. Searches that wrap others take them as a field."""
+    """A search for lower costs. Searches that wrap others have them as fields."""
 
     @abc.abstractmethod
     def search(self, evaluation: Evaluation, starts: Points, listen: Listener = silent) -> Outcome:
