@@ -27,7 +27,7 @@ from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.progress import progress, wanted
 from isthmus.identify.search.search import AbstractSearch, Listener, Outcome
 from isthmus.model.model import Model
-from isthmus.phases import phase
+from isthmus.phases import counted, phase
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ def fit(
     `search`: Levenberg-Marquardt unless given, for whole runs with a lengthening horizon. `start`: numbers by name
     instead of the problem's own, or an array with one start in each row, (starts, numbers), of which the best is
     kept. `check`: look at the problem first and print what `problem.check()` found. `verbose`: phases and progress on
-    stderr. Both, if None: on a terminal and in notebooks. `listen`: a function that is called with the news of every step instead.
+    stderr. Both, if None: on a terminal and in notebooks. `listen`: a function that gets news of every step instead.
     """
     if show is not None:
         text = "fit(show=) is now fit(verbose=); the old name will be removed in version 0.3."
@@ -123,7 +123,7 @@ def starting_points(problem: Problem, start: Any) -> np.ndarray:
     else:
         Z = np.atleast_2d(np.asarray(start, dtype=np.float64)) / parameters.scale
     if Z.shape[1] != parameters.size:
-        raise BadOption(f"start has {Z.shape[1]} numbers; {parameters.size} are free.")
+        raise BadOption(f"start has {counted(Z.shape[1], 'number')}; free are {parameters.size}.")
     if np.any(parameters.low - 1e-12 > Z) or np.any(parameters.high + 1e-12 < Z):
         raise BadOption("start lies outside the bounds.")
     return np.concatenate([Z, np.zeros((len(Z), evaluation.size - parameters.size))], axis=1)

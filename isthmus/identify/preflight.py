@@ -16,7 +16,7 @@ from isthmus.identify.answer.table import columns
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.losses.windows import Span
-from isthmus.phases import phase
+from isthmus.phases import counted, phase
 
 MAX_PARAMETERS_FOR_EFFECTS = 60
 """Above this many parameters, neither their effects nor shifts in time are computed: both need a full Jacobian."""
@@ -69,7 +69,8 @@ class Check:
         return self.warnings
 
     def __str__(self) -> str:
-        head = f"{self.windows} windows, {self.data} numbers to compare, loss {self.cost:.5g} at the start"
+        size = f"{counted(self.windows, 'window')}, {counted(self.data, 'number')} to compare"
+        head = f"{size}, loss {self.cost:.5g} at the start"
         rows = [("free", "start", "low", "high", "effect", "alone")]
         rows += [
             (

@@ -28,6 +28,7 @@ from isthmus.losses.residuals import Channel, channel
 from isthmus.losses.windows import AbstractLoss, Span, as_loss
 from isthmus.model import address
 from isthmus.model.model import Model
+from isthmus.phases import counted
 from isthmus.simulate.integrate import Scheme
 
 
@@ -99,7 +100,7 @@ class Problem:
         if isinstance(self.heldout, int) and not isinstance(self.heldout, bool):
             if not 0 <= self.heldout < len(given):
                 raise BadOption(
-                    f"heldout={self.heldout} leaves nothing to fit of {len(given)} motions."
+                    f"heldout={self.heldout} leaves nothing to fit of {counted(len(given), 'motion')}."
                 )
             cutoff = len(given) - self.heldout
             return given[:cutoff], given[cutoff:]

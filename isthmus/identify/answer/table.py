@@ -25,7 +25,7 @@ def as_text(fit: AbstractFit) -> str:
     lines = columns(rows)
     if left := len(fit.estimates) - len(listed):
         lines.append(
-            f"and {left} more parameters ({len(fit.estimates) - len(shown)} of them weights of networks)"
+            f"and {counted(left, 'more parameter')}, {len(fit.estimates) - len(shown)} of them weights of networks"
         )
     lines += ["", *_differences(fit)]
     number, unit = effort(fit)

@@ -17,6 +17,7 @@ from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.motion.motion import Motion
+from isthmus.phases import counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +65,7 @@ def read(model: Model, motion: Motion, name: str) -> Log:
     """A run as a log of this model."""
     t = np.asarray(motion.t, dtype=np.float64)
     if len(t) < 2:
-        raise BadLog(f"{name} has {len(t)} rows; a motion needs at least two.")
+        raise BadLog(f"{name} has {counted(len(t), 'row')}; a motion needs at least two.")
     _refuse_other_joints(model, motion, name)
     q, measured_q = _positions(model, motion, name, len(t))
     dt = _spacing(t, name)
@@ -72,7 +73,7 @@ def read(model: Model, motion: Motion, name: str) -> Log:
     signals = {key: np.asarray(x, dtype=np.float64) for key, x in (motion.signals or {}).items()}
     if wrong := [key for key, x in signals.items() if len(x) != len(t)]:
         raise BadLog(
-            f"{name}: signal {wrong[0]!r} has {len(signals[wrong[0]])} rows, time has {len(t)}."
+            f"{name}: signal {wrong[0]!r} has {counted(len(signals[wrong[0]]), 'row')}, time has {len(t)}."
         )
     control = _control(model, signals, q, v, dt, name)
     start = (filled(model, q), filled(model, v))
@@ -124,7 +125,7 @@ def target(model: Model, log: Log, channel: Channel) -> np.ndarray:
         )
     if found.shape[1] != channel.size:
         raise BadLog(
-            f"{log.name}: {channel.text!r} has {found.shape[1]} numbers a row; the robot's has {channel.size}."
+            f"{log.name}: {channel.text!r} has {counted(found.shape[1], 'number')} a row; needed are {channel.size}."
         )
     return found
 

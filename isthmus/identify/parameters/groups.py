@@ -15,6 +15,7 @@ import numpy as np
 from isthmus.errors import BadFree
 from isthmus.identify.parameters.free import Free
 from isthmus.model.model import Model
+from isthmus.phases import counted
 from isthmus.types import AnyArray, Number
 
 
@@ -101,7 +102,7 @@ def spread(free: Free, value: Any, shape: tuple[int, ...]) -> np.ndarray:
         ).astype(np.float64)
     except ValueError as mismatch:
         raise BadFree(
-            f"{free.name!r} has {shape[0]} numbers, but {np.shape(value)} were given."
+            f"{free.name!r} has {counted(shape[0], 'number')}, but {np.size(value)} were given."
         ) from mismatch
 
 
