@@ -29,6 +29,10 @@ from isthmus.identify.search.search import AbstractSearch, Listener, Outcome
 from isthmus.model.model import Model
 from isthmus.phases import counted, phase
 
+MAX_PARAMETERS_FOR_ERRORS = 100
+"""Above this many parameters, and for weights of networks alone, standard errors are computed only if the Gauss-Newton
+matrix already exists."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fit(AbstractFit):
@@ -171,11 +175,6 @@ def warnings_of(
     if status.name not in ("CONVERGED", "INTERRUPTED"):
         found.append(f"the search did not converge: {status.value}.")
     return tuple(found)
-
-
-MAX_PARAMETERS_FOR_ERRORS = 100
-"""Above this many parameters, and for weights of networks alone, standard errors are computed only if the Gauss-Newton
-matrix already exists."""
 
 
 def time_shift_warnings(problem: Problem, x: np.ndarray) -> list[str]:
