@@ -16,7 +16,7 @@ from isthmus.errors import BadFree, BadLog, BadOption
 from isthmus.identify.evaluate.compiled import Compiled, compiled_for
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.evaluate.window import Plan, Window
-from isthmus.identify.evaluate.windows_from_logs import cut
+from isthmus.identify.evaluate.windows_from_logs import cut_windows
 from isthmus.identify.logs import log as reading
 from isthmus.identify.logs.faults import check_logs
 from isthmus.identify.logs.log import Log
@@ -227,14 +227,14 @@ class Problem:
     @functools.cached_property
     def windows(self) -> tuple[Window, tuple[Span, ...]]:
         """What is fitted, cut up."""
-        return cut(self.template, self.logs, self._plan, self.sigma)
+        return cut_windows(self.template, self.logs, self._plan, self.sigma)
 
     @functools.cached_property
     def heldout_windows(self) -> tuple[Window, tuple[Span, ...]]:
         """What is predicted, cut up."""
         rows = self.windows[0].weight.shape[1]
         plan, logs = self._heldout_plan, self.heldout_logs
-        return cut(self.template, logs, plan, self.sigma, rows, len(self.logs))
+        return cut_windows(self.template, logs, plan, self.sigma, rows, len(self.logs))
 
     @property
     def _heldout_plan(self) -> Plan:

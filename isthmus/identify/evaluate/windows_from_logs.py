@@ -18,7 +18,7 @@ from isthmus.model.model import Model
 from isthmus.model.state import fresh_memory, prescribed_rows
 
 
-def cut(
+def cut_windows(
     model: Model,
     logs: Sequence[Log],
     plan: Plan,
