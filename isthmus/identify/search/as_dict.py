@@ -12,7 +12,7 @@ IDLE = {"decides": False}
 """Metadata of a field that does not change what is found, only who finds it and when it stops."""
 
 
-def plain(search: Any) -> dict[str, Any]:
+def as_dict(search: Any) -> dict[str, Any]:
     """Class and options of a search, which must be a dataclass, less those options that decide nothing."""
     kind = type(search)
     module = "isthmus" if kind.__module__.startswith("isthmus.") else kind.__module__
@@ -20,17 +20,17 @@ def plain(search: Any) -> dict[str, Any]:
     if not dataclasses.is_dataclass(search):
         return name
     fields = [f for f in dataclasses.fields(search) if f.metadata.get("decides", True)]
-    return name | {f.name: _plain(getattr(search, f.name)) for f in fields}
+    return name | {f.name: _as_plain(getattr(search, f.name)) for f in fields}
 
 
-def _plain(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
-        return plain(value)
+        return as_dict(value)
     return list(value) if isinstance(value, tuple) else value
 
 
 def in_words(data: dict[str, Any]) -> str:
-    """What `plain` described, by its classes alone: `LengtheningHorizon(LevenbergMarquardt)`."""
+    """What `as_dict` described, by its classes alone: `LengtheningHorizon(LevenbergMarquardt)`."""
     inside = [
         in_words(value) for value in data.values() if isinstance(value, dict) and "search" in value
     ]
@@ -38,16 +38,16 @@ def in_words(data: dict[str, Any]) -> str:
     return f"{name}({', '.join(inside)})" if inside else name
 
 
-def made(data: dict[str, Any]) -> Any:
-    """What `plain` described."""
-    options = {name: _made(value) for name, value in data.items() if name != "search"}
+def from_dict(data: dict[str, Any]) -> Any:
+    """What `as_dict` described."""
+    options = {name: _from_plain(value) for name, value in data.items() if name != "search"}
     try:
         return named(data["search"])(**options)
     except TypeError as error:
         raise BadOption(f"{data['search']} cannot be made from its options: {error}.") from error
 
 
-def _made(value: Any) -> Any:
+def _from_plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return made(value)
+        return from_dict(value)
     return tuple(value) if isinstance(value, list) else value

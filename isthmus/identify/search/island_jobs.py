@@ -18,7 +18,7 @@ import numpy as np
 from isthmus.distributed.job import named
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation
-from isthmus.identify.search.as_dict import made
+from isthmus.identify.search.as_dict import from_dict
 from isthmus.identify.search.search import Listener, News, Outcome, Status, silent
 
 IMPROVE, EVALUATE = f"{__name__}:improve", f"{__name__}:evaluate"
@@ -96,7 +96,9 @@ def improve(
     """A local search from each start, all in one batch."""
     at = known(problem)
     with at.own() as evaluation:
-        outcome = made(local).search(evaluation, np.array(starts, dtype=np.float64), at.on_progress)
+        outcome = from_dict(local).search(
+            evaluation, np.array(starts, dtype=np.float64), at.on_progress
+        )
     if Status.INTERRUPTED in outcome.status:
         at.partial = outcome
         raise KeyboardInterrupt

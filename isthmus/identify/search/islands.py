@@ -22,7 +22,7 @@ from isthmus.distributed.store import Store
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search import island_jobs
-from isthmus.identify.search.as_dict import plain
+from isthmus.identify.search.as_dict import as_dict
 from isthmus.identify.search.search import AbstractSearch, Listener, Status
 
 Points = Float[np.ndarray, "islands n"]
@@ -62,7 +62,7 @@ class Team:
         self.evaluations = self.rounds = 0
         self.jobs: list[Job] = []
         self.last: Found | None = None
-        about = {"problem": self.problem, **plain(search), "starts": digest(starts.tolist())[:16]}
+        about = {"problem": self.problem, **as_dict(search), "starts": digest(starts.tolist())[:16]}
         self.store = None
         if options.store is not None:
             self.store = Store(options.store, about, resume=options.resume)
@@ -100,7 +100,7 @@ class Team:
     def improve(self, local: AbstractSearch, starts: Points, listen: Listener) -> Found:
         """A local search from every row of `starts`."""
         self.known.listen = listen
-        return self._run(island_jobs.IMPROVE, "starts", starts, {"local": plain(local)})
+        return self._run(island_jobs.IMPROVE, "starts", starts, {"local": as_dict(local)})
 
     def costs(self, points: Points) -> Found:
         """The cost of every row of `points`."""

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.identify.evaluate.evaluation import Evaluation
-from isthmus.identify.search.as_dict import plain
+from isthmus.identify.search.as_dict import as_dict
 
 Points = Float[np.ndarray, "islands n"]
 
@@ -79,7 +79,7 @@ class AbstractSearch(abc.ABC):
 
     def settings(self, outcome: Outcome) -> dict[str, Any]:
         """The search that led to `outcome`, as plain data."""
-        return plain(self)
+        return as_dict(self)
 
 
 class Diary:
