@@ -4,10 +4,11 @@ Names load when they are first used, so that `import isthmus` and `isthmus --hel
 needs two lines here: one for type checkers, one in `_HOMES`.
 """
 
-import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from isthmus.errors import warn_renamed
 
 if TYPE_CHECKING:
     from isthmus import library as library
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from isthmus.networks.recipes import Filter as Filter
     from isthmus.networks.recipes import Linear as Linear
     from isthmus.networks.recipes import Spline as Spline
+    from isthmus.report.write import export_report as export_report
     from isthmus.report.write import write_report as write_report
     from isthmus.simulate.many import rollout_many as rollout_many
     from isthmus.simulate.observe import observe as observe
@@ -105,6 +107,7 @@ _HOMES = {
     "detach": "isthmus.blueprint.blueprint",
     "export_c": "isthmus.export.c",
     "export_mjcf": "isthmus.export.mjcf",
+    "export_report": "isthmus.report.write",
     "export_urdf": "isthmus.export.urdf",
     "fit": "isthmus.identify.fit",
     "library": "isthmus",
@@ -130,10 +133,7 @@ __all__ = [*_HOMES]
 def __getattr__(name: str) -> Any:
     """A public name, or a package of isthmus (`ist.dynamics`), at its first use."""
     if name in _RENAMED:
-        text = (
-            f"ist.{name} is now ist.{_RENAMED[name]}; the old name will be removed in version 0.3."
-        )
-        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        warn_renamed(f"ist.{name}", f"ist.{_RENAMED[name]}")
         return __getattr__(_RENAMED[name])
     home = _HOMES.get(name, "isthmus")
     if home != "isthmus":

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.blas import on_one_thread
-from isthmus.errors import BadOption, BadStart, FitWarning
+from isthmus.errors import BadOption, BadStart, FitWarning, warn_renamed
 from isthmus.identify import preflight
 from isthmus.identify.answer import files
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
@@ -92,8 +92,7 @@ def fit(
     stderr. Both, if None: on a terminal and in notebooks. `listen`: a function that gets news of every step instead.
     """
     if show is not None:
-        text = "fit(show=) is now fit(verbose=); the old name will be removed in version 0.3."
-        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        warn_renamed("fit(show=)", "fit(verbose=)")
         verbose = show if verbose is None else verbose
     search = default_search(problem) if search is None else search
     with on_one_thread(), progress(problem.parameters, False if listen else verbose) as bar:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.errors import BadStart
+from isthmus.errors import BadStart, warn_renamed
 from isthmus.identify.answer.alignment import Shift, shifts
 from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.table import columns
@@ -64,8 +63,7 @@ class Check:
     @property
     def worries(self) -> tuple[str, ...]:
         """The old name of `warnings`."""
-        text = "Check.worries is now Check.warnings; the old name will be removed in version 0.3."
-        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        warn_renamed("Check.worries", "Check.warnings")
         return self.warnings
 
     def __str__(self) -> str:
