@@ -20,6 +20,11 @@ FLOW = """types errors schema palette phases blas native distributed spatial des
 dynamics contact simulate blueprint files verify data losses identify control export report view study isthmus bench
 experiments cli""".split()
 
+INSIDE = {
+    "identify": "torque parameters logs evaluate search answer preflight problem fit".split(),
+}
+"""The same inside a package: its folders and files, each importing only from those before it."""
+
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 
 FOREIGN = {
@@ -93,6 +98,21 @@ def test_packages_import_only_from_above():
         for part, imported, where in imports_of_isthmus()
         if FLOW.index(imported) > FLOW.index(part)
     ]
+    assert_none(faults)
+
+
+@pytest.mark.parametrize("package", INSIDE)
+def test_parts_of_a_package_import_only_from_above(package):
+    order, home = INSIDE[package], ROOT / "isthmus" / package
+    faults = []
+    for path in python_files(f"isthmus/{package}"):
+        part = path.relative_to(home).parts[0].removesuffix(".py")
+        for name, line in imports_in(path):
+            inner = name.removeprefix(f"isthmus.{package}.").split(".")[0]
+            if part in order and name.startswith(f"isthmus.{package}."):
+                assert inner in order, f"{inner} has no place in the order of {package}"
+                if order.index(inner) > order.index(part):
+                    faults.append(f"{shown(path)}:{line}: {part!r} stands above {inner!r}")
     assert_none(faults)
 
 

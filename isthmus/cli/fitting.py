@@ -75,6 +75,6 @@ def _status(fit: Fit, failed: bool) -> int:
 
 def _coloured(line: str) -> Text:
     text = Text(line)
-    text.highlight_regex(r"^(warning|worry|doubtful|correlated):", "yellow")
+    text.highlight_regex(r"^(warning|correlated):", "yellow")
     text.highlight_regex(r"^(link|joint|stretch|point|gravity|offset|delay)\S*", "cyan")
     return text

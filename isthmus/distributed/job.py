@@ -1,7 +1,7 @@
 """`Job` and `Record`: a run is data in, data out.
 
-A job holds all that decides a result: which function, its settings, a seed. A record holds the job and what came of
-it, so any line of any table can be run again, here or elsewhere. Both are plain data and go through JSON bit for bit.
+A job holds all that decides a result: a function, its settings, a seed. A record holds the job and its result, so that
+it can be run again, here or elsewhere. Both are plain data and survive JSON bit for bit.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """What came of a job."""
+    """A job with its result."""
 
     job: Job
     result: Any

@@ -1,7 +1,7 @@
 """An append-only file of records, one line of JSON each; a stopped study goes on from it.
 
 The first line says what the records belong to. Lines are flushed to the disk before `append` returns, so a run that
-is killed loses at most what it was doing; half a line at the end, which a kill may leave, is dropped.
+is killed loses at most its current jobs; an incomplete last line, which a kill may leave, is dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FORMAT = "isthmus records 1"
 
 
 class Store:
-    """Records by the key of their job. `about`: what decides which records may stand in one file.
+    """Records by the key of their job. `about`: settings that all records of one file share.
 
     `resume=False` begins a new file and refuses one that is there; `resume=True` goes on with it, if `about` is
     the same, or begins it.
@@ -75,7 +75,7 @@ class Store:
         os.fsync(self.file.fileno())
 
     def _read(self, about: Mapping[str, Any]) -> bool:
-        """Takes in what the file has, less half a line at its end; whether it had anything."""
+        """Reads all records, without an incomplete last line; False if the file was empty."""
         self.file.seek(0)
         data = self.file.read()
         whole = data[: data.rfind(b"\n") + 1]
@@ -117,7 +117,7 @@ def _short(value: Any) -> str:
 
 
 def _lock(file: Any, path: Path) -> None:
-    """One run at a time writes into a file; where the system knows no locks, nobody checks."""
+    """Locks the file, so that one run at a time writes to it; does nothing on systems without file locks."""
     try:
         import fcntl
     except ImportError:

@@ -10,7 +10,7 @@ from typing import Any
 
 from isthmus.errors import warn_renamed
 from isthmus.identify.fit import Fit
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.problem import Problem
 from isthmus.report import motion_section as motion
 from isthmus.report import numbers_section as numbers
 from isthmus.report.gather import runs_of

@@ -12,8 +12,9 @@ from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.export.mjcf import export_mjcf
 from isthmus.export.urdf import export_urdf
 from isthmus.files.save import save
+from isthmus.identify.answer.files import ARRAYS, MODEL, TEXT
 from isthmus.identify.fit import Fit
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.problem import Problem
 from isthmus.model.model import Model
 from isthmus.motion.files import whole_file
 from isthmus.report.write import export_report
@@ -66,7 +67,7 @@ def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
     """Writes everything that the study asks for; one that fails does not prevent the others."""
     folder = study.folder
     fit.save(folder)
-    files, failed = [folder / "fit.json", folder / "fit.npz"], []
+    files, failed = [folder / name for name in (TEXT, ARRAYS, MODEL)], []
     for name, text in (("study.toml", _kept(study)), ("table.txt", f"{fit}\n")):
         with whole_file(folder / name) as file:
             file.write(text.encode())

@@ -11,7 +11,7 @@ import numpy as np
 
 from isthmus.errors import BadFile, IsthmusWarning
 from isthmus.identify.fit import Fit, default_search, fit
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.problem import Problem
 from isthmus.identify.search.search import Listener
 from isthmus.study.results import RECORDS, make_folder, write_results
 from isthmus.study.searches import keeps_records, kept_in

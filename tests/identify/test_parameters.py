@@ -11,7 +11,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadFree, UnknownName
-from isthmus.identify.problem.parameters import Parameters, parameters
+from isthmus.identify.parameters.parameters import Parameters, parameters
 from isthmus.spatial.inertia import second_moment, symmetric
 
 ARM = ist.library.pendulum(3)

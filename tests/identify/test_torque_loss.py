@@ -38,7 +38,7 @@ def test_a_network_learns_friction_from_torques_alone():
     known = TRUTH.set("joint/damping", 0.0).set("joint/friction", 0.0)
     wire = ist.Wire("joint/passive_torque", ["joint/velocity"], ist.MLP(4, 1), rows="each")
     hybrid = ist.Blueprint([wire]).attach(known, key=jax.random.key(0), data=LOG)
-    problem = ist.Problem(hybrid, LOG, free=[ist.Free("network/*")], loss=ist.Torque())
+    problem = ist.Problem(hybrid, LOG, free=[ist.Free("network/*")], loss=ist.TorqueLoss())
     fit = ist.fit(problem, ist.LevenbergMarquardt(steps=200, tolerance=1e-4))
     before, after = (
         float(e) for e in (problem.evaluation.cost(problem.evaluation.start[None])[0], fit.loss)

@@ -1,4 +1,4 @@
-"""What is said about a result: standard errors, undetermined directions, fit quality, tables, files.
+"""The result of a fit: standard errors, undetermined directions, fit quality, its table and files.
 
-`sensitivity.py` is the place to start.
+`abstract_fit.py` lists what a fit holds; `sensitivity.py` computes the standard errors.
 """

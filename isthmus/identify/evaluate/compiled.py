@@ -128,7 +128,7 @@ class Compiled:
     @functools.cached_property
     def rows(self) -> Any:
         """`(u, window, weights) -> all differences, gradient of their weighted sum`."""
-        count = self.plan.width * self.example["target"].shape[0] + self.plan.gaps
+        count = self.plan.width * self.example.target.shape[0] + self.plan.gaps
         made, kept = programs.rows(self.plan, self.kept), self.kept
         label = "the derivatives"
         return self._native("rows", made, np.zeros(count), label=label, about=kept, result=(0, 0))

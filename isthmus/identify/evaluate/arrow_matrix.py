@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from isthmus.identify.search.damped import AbstractMatrix, Vectors
+from isthmus.identify.evaluate.matrix import AbstractMatrix, Vectors
 
 
 class Arrow(AbstractMatrix):

@@ -1,4 +1,4 @@
-"""Who knows what a free name means: one list; and weights of networks, and names of the user's own."""
+"""Resolves the name of a `Free` to groups of parameters. `KINDS` is the list of what names can mean."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadFree, UnknownName
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.groups import Group, Setting, starting
-from isthmus.identify.problem.leaves import inertial, leaf, stretched
-from isthmus.identify.problem.sensors import step
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.parameters.groups import Group, Setting, starting
+from isthmus.identify.parameters.leaves import inertial, leaf, stretched
+from isthmus.identify.parameters.sensors import step
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
 
@@ -33,19 +33,19 @@ def weights(model: Model, free: Free) -> list[Group]:
     picked = [name for name in arrays if _matches(pattern, name)]
     if not picked:
         there = ", ".join(dict.fromkeys(wired.name for wired in model.networks)) or "none"
-        raise UnknownName(f"{free.name!r}: no network is called so; there are {there}.")
+        raise UnknownName(f"{free.name!r}: no network has this name; there are {there}.")
     return [_array(free, name, *arrays[name]) for name in picked]
 
 
 def _array(free: Free, name: str, i: int, k: int, value: np.ndarray) -> Group:
     """One array of the network of wire `i`."""
 
-    def apply(setting: Setting, x: AnyArray) -> None:
+    def apply(setting: Setting, x: AnyArray) -> Setting:
         networks = list(setting.leaf("networks"))
         leaves, tree = jax.tree.flatten(networks[i].net)
         leaves[k] = x.reshape(value.shape)
         networks[i] = dataclasses.replace(networks[i], net=jax.tree.unflatten(tree, leaves))
-        setting.put(networks=tuple(networks))
+        return setting.put(networks=tuple(networks))
 
     inner = ["".join(f"[{j}]" for j in index) for index in np.ndindex(*value.shape)]
     labels = tuple(f"network/{name}{part}" for part in inner)
@@ -77,8 +77,9 @@ def named(free: Free) -> Group:
         free.name + "".join(f"[{i}]" for i in index) for index in np.ndindex(*free.dimensions)
     )
 
-    def apply(setting: Setting, x: AnyArray) -> None:
-        setting.named[free.name] = jnp.reshape(x, free.dimensions)
+    def apply(setting: Setting, x: AnyArray) -> Setting:
+        value = jnp.reshape(x, free.dimensions)
+        return dataclasses.replace(setting, named={**setting.named, free.name: value})
 
     return Group(free, labels, ("",), starting(free, middle, (count,)), apply, own=True)
 
@@ -90,4 +91,4 @@ KINDS: tuple[Callable[[Model, Free], list[Group]], ...] = (
     weights,
     leaf,
 )
-"""Tried in turn; the first that knows the name makes its groups."""
+"""Tried in order; the first one that knows the name makes the groups."""

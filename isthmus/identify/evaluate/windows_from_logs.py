@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,27 +11,26 @@ import numpy as np
 
 from isthmus.errors import BadLog
 from isthmus.identify.evaluate.window import Plan, Window
-from isthmus.identify.problem.logs import CONTROL, Log, target
+from isthmus.identify.logs.log import Log, target
 from isthmus.losses.residuals import Channel
-from isthmus.losses.windows import Loss, MultipleShooting, Span
+from isthmus.losses.windows import CONTROL, Span
 from isthmus.model.model import Model
 from isthmus.model.state import fresh_memory, prescribed_rows
 
 
-def cut(
+def cut_windows(
     model: Model,
     logs: Sequence[Log],
     plan: Plan,
-    loss: Loss,
     noise: dict[str, np.ndarray],
     rows: int = 0,
     foreign: int | None = None,
 ) -> tuple[Window, tuple[Span, ...]]:
-    """All windows of all logs, stacked, of at least so many rows; and where each comes from.
+    """All windows of all logs, stacked, of at least `rows` rows; and where each comes from.
 
-    `foreign`: these logs are not those that are fitted; the number to call each of their runs by.
+    `foreign`: for logs that are not fitted, the run number that all their windows get.
     """
-    spans = [s for k, log in enumerate(logs) for s in loss.spans(k, len(log))]
+    spans = [s for k, log in enumerate(logs) for s in plan.loss.spans(k, len(log))]
     spans = [s for s in spans if s.steps > 2 * plan.margin and _has_start(logs[s.run], s, plan)]
     if not spans:
         raise BadLog(
@@ -46,28 +46,29 @@ def cut(
     windows = [
         _window(model, logs[s.run], s, longest, plan, targets[s.run], weights[s.run]) for s in spans
     ]
-    if isinstance(loss, MultipleShooting):
-        _link(windows, spans, model, loss)
+    if foreign is not None:
+        windows = [dataclasses.replace(w, run=np.asarray(foreign, np.int64)) for w in windows]
+    if plan.loss.gap_weight is not None:
+        windows = _linked(windows, spans, np.full(2 * model.dof, plan.loss.gap_weight))
     stacked = jax.tree.map(lambda *x: np.ascontiguousarray(np.stack(x)), *windows)
-    stacked["run"] = np.array([s.run if foreign is None else foreign for s in spans], np.int64)
     return stacked, tuple(spans)
 
 
 def rounded_up(rows: int) -> int:
-    """A length that is at least `rows`, one of four between two powers of two: so that few lengths need code."""
+    """`rows` rounded up to one of four lengths between two powers of two, so that few lengths are compiled."""
     step = 2 ** max(0, (rows - 1).bit_length() - 3)
     return -(-rows // step) * step
 
 
 def _has_start(log: Log, span: Span, plan: Plan) -> bool:
-    """Whether a window knows where to start: measured, or free and interpolated."""
+    """Whether the start of a window is measured, or free and interpolated."""
     if plan.start_rows and log.measured[0]:
         return True
     return bool(np.all(np.isfinite(log.q[span.first])) and np.all(np.isfinite(log.v[span.first])))
 
 
 def _compared(model: Model, log: Log, c: Channel, plan: Plan) -> np.ndarray:
-    """What was measured; of commands, which are held from row to row, what acts around a row on average."""
+    """What was measured; of commands, which are held from row to row, the mean of two rows."""
     found = target(model, log, c)
     if not plan.torque or c.name != CONTROL:
         return found
@@ -87,7 +88,7 @@ def _weights(model: Model, log: Log, plan: Plan, noise: dict[str, np.ndarray]) -
 
 
 def _moves(model: Model, c: Any) -> np.ndarray:
-    """Nothing is compared where a joint's motion is prescribed."""
+    """1 for each component, 0 where the motion of its joint is prescribed."""
     if c.rows is None or not model.prescribed:
         return np.ones(c.width)
     rows_q, rows_v = prescribed_rows(model)
@@ -112,29 +113,26 @@ def _window(
     )
     weight = padded(weights)
     weight[span.steps + 1 :] = 0.0
-    _only_what_tells(weight, plan, span)
-    window: Window = {
-        "q": log.start_q[a], "v": log.start_v[a], "time": np.float64(log.time + a * log.dt), "dt": np.float64(log.dt),
-        "steps": np.int64(span.steps), "control": jax.tree.map(padded, log.control),
-        "target": np.nan_to_num(padded(targets)), "weight": weight, "memory": _memory(model, log, a),
-    }  # fmt: skip
+    _without_given_rows(weight, plan, span)
+    more: dict[str, np.ndarray] = {}
     if plan.torque:
         rate = np.gradient(log.start_v, log.dt, axis=0)
-        window |= {
-            "all_q": padded(log.start_q),
-            "all_v": padded(log.start_v),
-            "all_a": padded(rate),
-        }
+        more |= {"all_q": padded(log.start_q), "all_v": padded(log.start_v), "all_a": padded(rate)}
         weight[0] *= float(a > 0)  # differences at the ends of a run are one-sided
         weight[span.steps] *= float(b < len(log) - 1)
     if plan.margin:
         near = np.clip(np.arange(a - plan.margin, a + plan.margin + 1), 0, len(log) - 1)
-        window |= {"around_q": log.start_q[near], "around_v": log.start_v[near]}
-    return window
+        more |= {"around_q": log.start_q[near], "around_v": log.start_v[near]}
+    return Window(
+        q=log.start_q[a], v=log.start_v[a], time=np.asarray(log.time + a * log.dt), dt=np.asarray(log.dt),
+        steps=np.asarray(span.steps, np.int64), run=np.asarray(span.run, np.int64),
+        control=jax.tree.map(padded, log.control), target=np.nan_to_num(padded(targets)), weight=weight,
+        memory=_memory(model, log, a), **more,
+    )  # fmt: skip
 
 
-def _only_what_tells(weight: np.ndarray, plan: Plan, span: Span) -> None:
-    """Takes out what a window is given (its measured start), and what a delay may move out of it."""
+def _without_given_rows(weight: np.ndarray, plan: Plan, span: Span) -> None:
+    """Sets weights to zero, in place: at the measured start of a window, and where a delay may reach beyond it."""
     column = 0
     given = {"joint/position": 0, "joint/velocity": 1}
     half = plan.parameters.template.dof
@@ -151,7 +149,7 @@ def _only_what_tells(weight: np.ndarray, plan: Plan, span: Span) -> None:
 
 
 def _memory(model: Model, log: Log, first: int) -> Any:
-    """Commands before the window, for motors that are late."""
+    """Commands before the window, for motors with a delay."""
     memory = fresh_memory(model)
     if memory is None or not model.delay_steps or log.control.torque is None:
         return memory
@@ -160,12 +158,12 @@ def _memory(model: Model, log: Log, first: int) -> Any:
     return memory | {"commands": np.where((rows >= 0)[:, None], past, 0.0)}
 
 
-def _link(
-    windows: list[Window], spans: Sequence[Span], model: Model, loss: MultipleShooting
-) -> None:
-    """Tells each segment where the next one begins, and how much a gap weighs; the last one has none."""
+def _linked(windows: Sequence[Window], spans: Sequence[Span], weight: np.ndarray) -> list[Window]:
+    """Each segment with the start of the next one and the weight of the gap; after the last one of a run, zero."""
+    found = []
     for k, window in enumerate(windows):
         last = k + 1 == len(windows) or spans[k + 1].run != spans[k].run
         after = window if last else windows[k + 1]
-        window["next_q"], window["next_v"] = after["q"], after["v"]
-        window["link"] = np.full(2 * model.dof, 0.0 if last else loss.defect_weight)
+        link = np.zeros_like(weight) if last else weight
+        found.append(dataclasses.replace(window, next_q=after.q, next_v=after.v, link=link))
+    return found

@@ -1,7 +1,7 @@
-"""Named numbers of a simulation <-> the vector `z` that a search moves.
+"""Named parameters of a simulation <-> the vector `z` that a search moves.
 
-`z` is scaled so that a change of one is a large change of any number. Bodies are moved inside the physically
-possible set; what is reported (`values`) is then another function of `z`, whose Jacobian carries the errors over.
+`z` is scaled so that a change by one is a large change of any parameter. Inertias move inside the physically possible
+set; the reported `values` are then nonlinear functions of `z`, and standard errors follow from their Jacobian.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import jax
 import numpy as np
 
 from isthmus.errors import BadFree, did_you_mean
-from isthmus.identify.problem import resolve
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.groups import Group, Setting
-from isthmus.identify.problem.sensors import delay, offset
+from isthmus.identify.parameters import resolve
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.parameters.groups import Group, Setting
+from isthmus.identify.parameters.sensors import delay, offset
 from isthmus.model import address
 from isthmus.model.model import Model, leaf_fields
 from isthmus.types import AnyArray
@@ -53,7 +53,7 @@ class Parameters:
 
     @functools.cached_property
     def scale(self) -> np.ndarray:
-        """How much of each number one unit of `z` is."""
+        """What one unit of `z` is of each number."""
         return _joined(group.scale() for group in self.groups)
 
     @property
@@ -96,18 +96,15 @@ class Parameters:
 
     def setting(self, z: AnyArray) -> Setting:
         """The simulation that `z` stands for."""
-        made = Setting(self.template)
+        setting = Setting(self.template)
         pairs = list(zip(self.groups, self.parts(z), strict=True))
-        own = [(group, x) for group, x in pairs if group.own]
-        for group, x in own:
-            group.apply(made, x)
-        if self.make is not None:
-            made.model = self.make(made.named)
         for group, x in pairs:
-            if not group.own:
-                group.apply(made, x)
-        made.settle()
-        return made
+            setting = group.apply(setting, x) if group.own else setting
+        if self.make is not None:
+            setting = dataclasses.replace(setting, model=self.make(setting.named))
+        for group, x in pairs:
+            setting = setting if group.own else group.apply(setting, x)
+        return setting.settled()
 
     def model(self, z: np.ndarray) -> Model:
         """The model of `z`, with NumPy numbers in 64 bits."""
@@ -143,9 +140,9 @@ class Parameters:
         for group in self.groups:
             names += [group.free.name, *group.labels]
             for k, label in enumerate(group.labels):
-                if group.plain and label in given:
+                if group.direct and label in given:
                     x[place + k] = given[label]
-            if group.plain and group.free.name in given:
+            if group.direct and group.free.name in given:
                 x[place : place + len(group.start)] = np.ravel(given[group.free.name])
             place += len(group.start)
         if unknown := sorted(set(given) - set(names)):
@@ -228,7 +225,7 @@ def _refuse_faults(groups: Sequence[Group]) -> None:
             faults.append(
                 f"{group.free.name!r} has low={low.max():g} and high={high.min():g}: nothing lies between."
             )
-        elif group.plain and np.any((group.start < low) | (group.start > high)):
+        elif group.direct and np.any((group.start < low) | (group.start > high)):
             k = int(np.argmax((group.start < low) | (group.start > high)))
             faults.append(
                 f"{group.labels[k]!r} starts at {group.start[k]:g}, outside its bounds {low[k]:g} to {high[k]:g}: "

@@ -1,7 +1,8 @@
-"""Free numbers of the model itself: its leaves, whole bodies, lengths of links."""
+"""Parameters of the model itself: its leaves, inertias of whole bodies, lengths of links."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import jax
@@ -9,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadFree, UnknownName
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.groups import Group, Setting, starting
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.parameters.groups import Group, Setting, starting
 from isthmus.model import address
 from isthmus.model.arrays import broadcast, replaced
 from isthmus.model.model import LeafSpec, Model, leaf_fields
@@ -23,11 +24,11 @@ NOT_NEGATIVE = frozenset(
     "mass armature stiffness damping friction friction_speed limit_stiffness limit_damping limit_width effort kp kd "
     "delay size".split()
 )
-"""Last parts of names whose numbers have 0 as their lower bound unless told otherwise."""
+"""Quantities whose lower bound is 0 by default."""
 
 
 OF_BODIES = ("link/mass", "link/com", "link/inertia")
-"""What frames without mass, and links that never move, do not have."""
+"""Quantities that have no meaning for frames without mass and for links that never move."""
 
 
 def leaf(model: Model, free: Free) -> list[Group]:
@@ -45,10 +46,10 @@ def leaf(model: Model, free: Free) -> list[Group]:
     here = value if rows is None else value[rows]
     low = 0.0 if base.rsplit("/", 1)[-1] in NOT_NEGATIVE else -np.inf
 
-    def apply(setting: Setting, x: AnyArray) -> None:
+    def apply(setting: Setting, x: AnyArray) -> Setting:
         full = broadcast(x, here.shape) if free.shared else x.reshape(here.shape)
         index = Ellipsis if rows is None else rows
-        setting.put(**{field: replaced(setting.leaf(field), index, full)})
+        return setting.put(**{field: replaced(setting.leaf(field), index, full)})
 
     if free.shared:
         start = starting(free, float(np.mean(here)), (1,))
@@ -148,9 +149,9 @@ def _body(model: Model, free: Free, i: int) -> Group:
             "Give it a positive mass and moments (load with repair='nearest')."
         )
 
-    def apply(setting: Setting, x: AnyArray) -> None:
+    def apply(setting: Setting, x: AnyArray) -> Setting:
         mass, com, six = inertia.from_log_cholesky(x)
-        setting.put(
+        return setting.put(
             link_mass=replaced(setting.leaf("link_mass"), i, mass),
             link_com=replaced(setting.leaf("link_com"), i, com),
             link_inertia=replaced(setting.leaf("link_inertia"), i, six),
@@ -166,7 +167,7 @@ def _body(model: Model, free: Free, i: int) -> Group:
         report=ten_numbers,
         typical=0.3,
         linear=False,
-        plain=False,
+        direct=False,
     )
 
 
@@ -178,9 +179,12 @@ def stretched(model: Model, free: Free) -> list[Group]:
     rows = address.rows_of(free.name, pattern, model.rows("link"))
     links = [model.link_names[i] for i in rows]
 
-    def apply(setting: Setting, x: AnyArray) -> None:
+    def apply(setting: Setting, x: AnyArray) -> Setting:
+        setting = setting.settled()
+        model = setting.model
         for k, link in enumerate(links):
-            setting.model = stretch(setting.settle(), link, x[0 if free.shared else k])
+            model = stretch(model, link, x[0 if free.shared else k])
+        return dataclasses.replace(setting, model=model)
 
     labels = (free.name,) if free.shared else tuple(f"stretch/{link}" for link in links)
     start = starting(free, 1.0, (len(labels),))

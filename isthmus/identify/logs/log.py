@@ -1,4 +1,4 @@
-"""A `Motion` as a log to fit: evenly spaced rows, what acted, what was measured. The one place that reads motions."""
+"""`Log`: a `Motion` prepared for a fit, with evenly spaced rows, what acted and what was measured."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import numpy as np
 
 from isthmus.errors import BadLog
 from isthmus.losses.residuals import HEADING, Channel, headings
+from isthmus.losses.windows import CONTROL, EXTRA, FORCE
 from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.motion.motion import Motion
-
-CONTROL, FORCE, EXTRA = "joint/control", "link/external_force", "extra/"
-"""Signals of a log that act on the mechanism."""
+from isthmus.phases import counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Log:
     """(rows, dof); by differences where it was not measured."""
     start_q: np.ndarray
     start_v: np.ndarray
-    """The same, with what is missing interpolated: where a start that is free begins."""
+    """The same with missing values interpolated: initial values of free starts."""
     measured: tuple[bool, bool]
     """Whether positions and velocities were measured."""
     control: Control
@@ -66,7 +65,7 @@ def read(model: Model, motion: Motion, name: str) -> Log:
     """A run as a log of this model."""
     t = np.asarray(motion.t, dtype=np.float64)
     if len(t) < 2:
-        raise BadLog(f"{name} has {len(t)} rows; a motion needs at least two.")
+        raise BadLog(f"{name} has {counted(len(t), 'row')}; a motion needs at least two.")
     _refuse_other_joints(model, motion, name)
     q, measured_q = _positions(model, motion, name, len(t))
     dt = _spacing(t, name)
@@ -74,7 +73,7 @@ def read(model: Model, motion: Motion, name: str) -> Log:
     signals = {key: np.asarray(x, dtype=np.float64) for key, x in (motion.signals or {}).items()}
     if wrong := [key for key, x in signals.items() if len(x) != len(t)]:
         raise BadLog(
-            f"{name}: signal {wrong[0]!r} has {len(signals[wrong[0]])} rows, time has {len(t)}."
+            f"{name}: signal {wrong[0]!r} has {counted(len(signals[wrong[0]]), 'row')}, time has {len(t)}."
         )
     control = _control(model, signals, q, v, dt, name)
     start = (filled(model, q), filled(model, v))
@@ -96,7 +95,7 @@ def filled(model: Model, x: np.ndarray) -> np.ndarray:
 
 
 def _refuse_other_joints(model: Model, motion: Motion, name: str) -> None:
-    """Refuses a motion that says it belongs to other joints."""
+    """Refuses a motion whose joint names differ from the model's."""
     said = [joint for joint, *_ in getattr(motion, "joints", ())]
     have = [joint for joint, rows in model.rows("coordinate").items() if rows]
     if said and said != have:
@@ -126,7 +125,7 @@ def target(model: Model, log: Log, channel: Channel) -> np.ndarray:
         )
     if found.shape[1] != channel.size:
         raise BadLog(
-            f"{log.name}: {channel.text!r} has {found.shape[1]} numbers a row; the robot's has {channel.size}."
+            f"{log.name}: {channel.text!r} has {counted(found.shape[1], 'number')} a row; needed are {channel.size}."
         )
     return found
 
@@ -209,17 +208,6 @@ def _control(
     return Control(**given, extra=extra)
 
 
-def torque_of(motion: Motion | None) -> str:
-    """The signal of a log that holds measured torques, or at least commands."""
-    there = {} if motion is None else motion.signals or {}
-    for name in ("joint/motor_torque", CONTROL):
-        if name in there:
-            return name
-    raise BadLog(
-        f"the log has no torques to compare with: neither 'joint/motor_torque' nor {CONTROL!r}."
-    )
-
-
 def names_of(runs: Sequence[Motion], what: str) -> list[str]:
-    """What each run is called in messages: its file, or `run 1`, `run 2` …"""
+    """The name of each run in messages: its file, or `run 1`, `run 2` …"""
     return [str(getattr(m, "name", "")) or f"{what} {k + 1}" for k, m in enumerate(runs)]

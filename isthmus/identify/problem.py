@@ -6,31 +6,30 @@ import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
 
 from isthmus.blas import on_one_thread
-from isthmus.errors import BadFree, BadOption
+from isthmus.errors import BadFree, BadLog, BadOption
 from isthmus.identify.evaluate.compiled import Compiled, compiled_for
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.evaluate.window import Plan, Window
-from isthmus.identify.problem import logs as reading
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.log_faults import check_logs
-from isthmus.identify.problem.logs import Log
-from isthmus.identify.problem.parameters import Make, Parameters, parameters
-from isthmus.identify.problem.windows_from_logs import cut
+from isthmus.identify.evaluate.windows_from_logs import cut_windows
+from isthmus.identify.logs import log as reading
+from isthmus.identify.logs.faults import check_logs
+from isthmus.identify.logs.log import Log
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.parameters.parameters import Make, Parameters, parameters
+from isthmus.identify.preflight import Check, check
 from isthmus.losses.penalties import Quadratic
 from isthmus.losses.residuals import Channel, channel
-from isthmus.losses.windows import Loss, MultipleShooting, Span, Torque, Windows, as_loss
+from isthmus.losses.windows import AbstractLoss, Span, as_loss
 from isthmus.model import address
 from isthmus.model.model import Model
+from isthmus.phases import counted
 from isthmus.simulate.integrate import Integrator, integrator_of
-
-if TYPE_CHECKING:
-    from isthmus.identify.preflight import Check
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class Problem:
 
     `motions`: one `Motion`, several, or a batch. `free`: what may change. `make`: a function from a mapping of
     named numbers to a `Model`, instead of `model`, for what is no leaf (a length). `loss`: `Windows(50)`,
-    `WholeRun()`, `OneStep()`, `MultipleShooting(50)`, `Torque()` or their names. `signals`: what is compared;
+    `WholeRun()`, `OneStep()`, `MultipleShooting(50)`, `TorqueLoss()` or their names. `signals`: what is compared;
     default `joint/position` where it was measured. `noise`: standard deviation of each signal; where it is not
     given, one for a single signal, else the signal's own spread. `huber`: beyond so many standard deviations a
     difference counts linearly. `dt`: the time step [s]; the log's own unless given. `heldout`: motions, or how many
@@ -75,7 +74,9 @@ class Problem:
                 f"huber must be a positive number of standard deviations, not {self.huber!r}."
             )
         integrator_of(self.integrator, self.explicit, self.substeps)
-        check_logs(self)
+        if not self.runs[0]:
+            raise BadLog("there is no motion to fit: give motions=.")
+        check_logs(self.logs, self.channels, self.parameters)
 
     def __getstate__(self) -> dict[str, Any]:
         """What was given, without what was made of it: a copy in another process makes that itself."""
@@ -84,7 +85,7 @@ class Problem:
     # what it is made of, each part once ------------------------------------------------------------------------
 
     @functools.cached_property
-    def kind(self) -> Loss:
+    def kind(self) -> AbstractLoss:
         """The loss, as an object."""
         return as_loss(self.loss)
 
@@ -100,7 +101,7 @@ class Problem:
         if isinstance(self.heldout, int) and not isinstance(self.heldout, bool):
             if not 0 <= self.heldout < len(given):
                 raise BadOption(
-                    f"heldout={self.heldout} leaves nothing to fit of {len(given)} motions."
+                    f"heldout={self.heldout} leaves nothing to fit of {counted(len(given), 'motion')}."
                 )
             cutoff = len(given) - self.heldout
             return given[:cutoff], given[cutoff:]
@@ -142,14 +143,7 @@ class Problem:
         if self.signals is not None:
             return (self.signals,) if isinstance(self.signals, str) else tuple(self.signals)
         first = self.runs[0][0] if self.runs[0] else None
-        if isinstance(self.kind, Torque):
-            return (reading.torque_of(first),)
-        if first is None or (first.q is not None and not np.all(np.isnan(first.q))):
-            return ("joint/position",)
-        acting = (reading.CONTROL, reading.FORCE)
-        return tuple(
-            s for s in first.signals if s not in acting and not s.startswith(reading.EXTRA)
-        )
+        return self.kind.default_signals(first)
 
     @functools.cached_property
     def channels(self) -> tuple[Channel, ...]:
@@ -197,18 +191,18 @@ class Problem:
         """Native code of the windows."""
         windows = self.windows[0]
         example = jax.tree.map(lambda x: x[0], windows)
-        return compiled_for(self._plan, example, int(windows["steps"].sum()))
+        return compiled_for(self._plan, example, int(windows.steps.sum()))
 
     @functools.cached_property
     def _plan(self) -> Plan:
         return Plan(
-            self.parameters, self.channels, self.scheme, self.huber, self._start_rows(),
-            isinstance(self.kind, MultipleShooting), isinstance(self.kind, Torque), self._margin(),
+            self.parameters, self.channels, self.scheme, self.kind, self.huber, self._start_rows(),
+            self._margin(),
         )  # fmt: skip
 
     def _start_rows(self) -> tuple[int, ...]:
         model, rows = self.template, set()
-        if isinstance(self.kind, MultipleShooting):
+        if self.kind.gap_weight is not None:
             return tuple(range(2 * model.dof))
         for free in self._starts():
             base, pattern = address.parse(free.name)
@@ -235,7 +229,18 @@ class Problem:
     @functools.cached_property
     def windows(self) -> tuple[Window, tuple[Span, ...]]:
         """What is fitted, cut up."""
-        return cut(self.template, self.logs, self._plan, self.kind, self.sigma)
+        return cut_windows(self.template, self.logs, self._plan, self.sigma)
+
+    @functools.cached_property
+    def heldout_windows(self) -> tuple[Window, tuple[Span, ...]]:
+        """What is predicted, cut up."""
+        rows = self.windows[0].weight.shape[1]
+        plan, logs = self._heldout_plan, self.heldout_logs
+        return cut_windows(self.template, logs, plan, self.sigma, rows, len(self.logs))
+
+    @property
+    def _heldout_plan(self) -> Plan:
+        return dataclasses.replace(self.plan, start_rows=(), loss=self.kind.for_heldout())
 
     @functools.cached_property
     def evaluation(self) -> Evaluation:
@@ -248,12 +253,7 @@ class Problem:
         """The loss of what is predicted: from the starts that were measured."""
         if not self.heldout_logs:
             return None
-        kind = Windows(self.kind.steps) if isinstance(self.kind, MultipleShooting) else self.kind
-        plan = dataclasses.replace(self.plan, start_rows=(), shooting=False)
-        rows = self.windows[0]["weight"].shape[1]
-        windows, _ = cut(
-            self.template, self.heldout_logs, plan, kind, self.sigma, rows, len(self.logs)
-        )
+        plan, windows = self._heldout_plan, self.heldout_windows[0]
         mean, precision = self.parameters.prior
         alike = not self.plan.start_rows and same_structure(windows, self.windows[0])
         code = self.compiled if alike else None
@@ -283,10 +283,8 @@ class Problem:
 
     def check(self) -> Check:
         """A look before the search: derivatives, effects, time alignment, time step. `print` it."""
-        from isthmus.identify.preflight import check
-
         with on_one_thread():
-            return check(self)
+            return check(self.evaluation, self.windows[1])
 
 
 def same_structure(a: Window, b: Window) -> bool:
