@@ -13,12 +13,12 @@ import hashlib
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
+from isthmus.native.ir.origins import PACKAGE
 from isthmus.native.runtime import store
 from isthmus.native.targets.llvm.machine_code import toolchain
 
@@ -40,9 +40,8 @@ def surroundings() -> str:
 def sources_and_versions() -> tuple[str, ...]:
     """This version of our own sources, of Python and of the libraries."""
     sources = hashlib.sha256()
-    root = Path(__file__).resolve().parents[1]
-    for path in sorted(root.rglob("*.py")):
-        sources.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        sources.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     versions = [f"{name} {version(name)}" for name in LIBRARIES]
     return sources.hexdigest(), sys.version, *versions
 
