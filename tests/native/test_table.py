@@ -53,7 +53,7 @@ def test_every_operation_belongs_to_the_line_that_asked_for_it():
         or not native.llvm.has_fma()
     )
     places = {(place.file, place.function) for op, place, _ in rows_of(SWING) if op == "sin"}
-    assert places == {("test_view.py", "angle")}
+    assert places == {("test_table.py", "angle")}
 
 
 def test_a_derivative_counts_for_the_line_that_was_differentiated():
@@ -77,7 +77,7 @@ def test_printing_shows_a_table_and_repr_one_line():
     text = str(SWING)
     assert text.splitlines()[0] == "swing"
     assert re.search(
-        rf"^test_view.py:{line_of(angle, 'jnp.sin')} +angle +1 +500 +33 %$", text, re.M
+        rf"^test_table.py:{line_of(angle, 'jnp.sin')} +angle +1 +500 +33 %$", text, re.M
     )
     assert re.search(r"^sin +1 +500 +33 %$", text, re.M)
     assert "memory of one world: 2 numbers read, 2 written" in text
