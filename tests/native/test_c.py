@@ -15,10 +15,8 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption, NotTranslatable
 from isthmus.native import to_c
-from isthmus.native.ir.fold import FOLD
 from isthmus.native.targets.c.names import identifier
-from isthmus.native.targets.c.operations import HELPERS, OPERATIONS
-from isthmus.native.targets.llvm.instructions import INSTRUCTIONS, LIBM
+from isthmus.native.targets.c.operations import HELPERS
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
@@ -187,8 +185,7 @@ def test_results_that_are_written_while_arguments_are_read_must_not_overlap():
     assert "may be written over" in to_c(lambda x: x[:3] + x[3:6], x).header
 
 
-def test_every_operation_of_a_program_can_be_written():
-    assert (set(INSTRUCTIONS) | LIBM | set(FOLD[64])) - set(OPERATIONS) == set()
+def test_helpers_are_whole():
     assert all(text.count("{") == text.count("}") for text in HELPERS.values())
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import no_type_check
-
 from isthmus.native.ir.program import Branch, Buffer, Loop, Program, operands, walk
 
 
-@no_type_check
 class Uniform:
     """`same(value)`: one number for all lanes; `spread`: those of them that vectors read."""
 

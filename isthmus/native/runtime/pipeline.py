@@ -18,7 +18,7 @@ from isthmus.native.passes.prune import prune
 from isthmus.native.runtime.known import Facts
 from isthmus.native.runtime.stats import count
 from isthmus.native.targets.llvm.processor import has_fma
-from isthmus.native.tracing.trace import trace_jaxpr, translate
+from isthmus.native.tracing.translate import trace_jaxpr, translate
 
 
 @dataclasses.dataclass(frozen=True)

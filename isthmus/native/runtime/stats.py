@@ -5,15 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 
+from isthmus.native.ir.ops import OPS
 from isthmus.native.ir.program import Block, Program, children
-from isthmus.native.passes.prune import live
-from isthmus.native.targets.llvm.instructions import LIBM
-
-FLOAT = LIBM | frozenset(
-    "add sub mul div neg abs max min sqrt floor ceil rint copysign sin cos exp expm1 log tanh atan2 logistic "
-    "fma round32".split()
-)
-"""Operations on numbers; comparisons, choices and integer work are counted apart."""
+from isthmus.native.passes.liveness import live
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +59,7 @@ def count(program: Program) -> tuple[int, int]:
                 flops += 2 * math.prod(program.args[item][0].sizes)
             elif op not in ("load", "store"):
                 operations += 1
-                flops += op in FLOAT
+                flops += OPS[op].floating
         return operations, flops
 
     return visit(program.root)

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from isthmus.native.ir.origins import Place
 from isthmus.native.ir.program import Block, Program, children
-from isthmus.native.passes.prune import contract, live
+from isthmus.native.passes.contract import contract
+from isthmus.native.passes.liveness import live
 from isthmus.native.runtime.stats import Stats
 from isthmus.native.targets.llvm.processor import has_fma
 

@@ -12,7 +12,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias, no_type_check
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -75,7 +75,6 @@ def columns(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(n) for n in shape))
 
 
-@no_type_check
 class Memory:
     """Moves arrays between values and buffers of a program."""
 

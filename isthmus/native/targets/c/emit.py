@@ -7,7 +7,6 @@ name. Loops, branches and arrays stay what they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import no_type_check
 
 from isthmus.native.ir.program import (
     Block,
@@ -20,7 +19,7 @@ from isthmus.native.ir.program import (
     operands,
     walk,
 )
-from isthmus.native.passes.prune import live
+from isthmus.native.passes.liveness import live
 from isthmus.native.passes.ranges import small_integers
 from isthmus.native.targets.c.operations import OPERATIONS, SUM, TYPES, UNARY, Expression, literal
 
@@ -28,7 +27,6 @@ LONGEST = 48
 """Characters of a formula that may still stand inside another one."""
 
 
-@no_type_check
 class Writer:
     """Writes the body line by line. `places` says what each array is called; scalars go by value."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from isthmus.errors import BadFile, BadOption, did_you_mean
 from isthmus.native.ir.program import Buffer
-from isthmus.native.passes.prune import touched_buffers
+from isthmus.native.passes.liveness import touched_buffers
 from isthmus.native.runtime.call import Native
 from isthmus.native.runtime.compile import positions_of
 from isthmus.native.runtime.slots import Slot

@@ -9,12 +9,11 @@ a condition, both branches run and each lane keeps its own; a loop runs until it
 from __future__ import annotations
 
 import struct
-from typing import no_type_check
 
 from isthmus.native.ir.program import Branch, Buffer, Loop, Plain, Program
-from isthmus.native.passes.prune import live
+from isthmus.native.passes.liveness import live
 from isthmus.native.passes.uniform import Uniform
-from isthmus.native.targets.llvm.instructions import HUGE, INSTRUCTIONS, LIBM, huge, lane_by_lane
+from isthmus.native.targets.llvm.instructions import INSTRUCTIONS, STEPWISE
 from isthmus.native.targets.llvm.product import call_product
 
 SCALARS = {
@@ -24,7 +23,7 @@ SCALARS = {
 """Width of the program -> how LLVM calls its kinds."""
 MAP = ", !llvm.loop !1"
 """Marks a loop whose rounds may run side by side."""
-STEPWISE = LIBM | frozenset([*HUGE, "for", "while", "if", "product"])
+INSEPARABLE = frozenset([*STEPWISE, "for", "while", "if", "product"])
 """What stands in the way of running several rounds of a loop side by side."""
 
 
@@ -37,7 +36,6 @@ def number(value: Plain, kind: str) -> str:
     return str(value)
 
 
-@no_type_check
 class Emitter:
     """Writes `core` line by line."""
 
@@ -163,13 +161,7 @@ class Emitter:
                 self.operation(item, op)
 
     def operation(self, value: int, op: str) -> None:
-        args, vector = self.p.args[value], self.vector(value)
-        if op in LIBM:
-            lane_by_lane(self, value, op, [self.ref(a, vector) for a in args], vector)
-        elif op in HUGE:
-            huge(self, value, HUGE[op], *args)
-        else:
-            INSTRUCTIONS[op](self, value, args, vector)
+        INSTRUCTIONS[op](self, value, self.p.args[value], self.vector(value))
 
     # memory
 
@@ -287,7 +279,7 @@ class Emitter:
     def is_map(self, loop: Loop) -> bool:
         """One world's rounds do not need each other, and fit side by side into vectors."""
         items = [item for item in loop.body.items if item in self.live]
-        plain = {self.p.ops[item] for item in items}.isdisjoint(STEPWISE)
+        plain = {self.p.ops[item] for item in items}.isdisjoint(INSEPARABLE)
         return self.lanes == 1 and (loop.count or 0) >= 16 and not loop.params and plain
 
     def phi(self, value: int, first: int, before: str, then: int, end: str) -> str:

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, no_type_check
+from typing import TYPE_CHECKING
 
 from isthmus.native.passes.functions.formats import FORMATS
 
 if TYPE_CHECKING:
     from isthmus.native.targets.llvm.emit import Emitter
 
-LIBM = frozenset(
-    "tan asin acos sinh cosh asinh acosh atanh log1p log2 exp2 cbrt pow fmod nextafter erf erfc lgamma".split()
-)
-"""Operations that libm computes, lane by lane."""
-HUGE = {"sin_huge": "sin", "cos_huge": "cos", "tan_huge": "tan"}
-"""Functions whose plain form is wrong for huge arguments."""
 
-
-@no_type_check
 def intrinsic(e: Emitter, name: str, count: int, vector: bool, kind: str = "f") -> str:
     """The name of an LLVM intrinsic on `count` operands, declared."""
     short = f"{kind}{e.width}"
@@ -28,7 +20,6 @@ def intrinsic(e: Emitter, name: str, count: int, vector: bool, kind: str = "f") 
     return full
 
 
-@no_type_check
 def plain(text: str) -> Callable:
     """An instruction with two operands of the same type."""
 
@@ -39,7 +30,6 @@ def plain(text: str) -> Callable:
     return write
 
 
-@no_type_check
 def call(name: str, count: int, kind: str = "f") -> Callable:
     """An intrinsic on operands of one type."""
 
@@ -51,7 +41,6 @@ def call(name: str, count: int, kind: str = "f") -> Callable:
     return write
 
 
-@no_type_check
 def cast(text: str, target: str) -> Callable:
     """A conversion to another kind."""
 
@@ -62,25 +51,21 @@ def cast(text: str, target: str) -> Callable:
     return write
 
 
-@no_type_check
 def negate(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     e.define(value, f"fneg {e.type('f', vector)} {e.ref(args[0], vector)}")
 
 
-@no_type_check
 def select(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     kind, truth = e.type(e.p.kinds[value], vector), e.type("b", vector)
     c, x, y = (e.ref(a, vector) for a in args)
     e.define(value, f"select {truth} {c}, {kind} {x}, {kind} {y}")
 
 
-@no_type_check
 def invert(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     yes = e.ref(e.p.const(True, "b"), vector)
     e.define(value, f"xor {e.type('b', vector)} {e.ref(args[0], vector)}, {yes}")
 
 
-@no_type_check
 def round32(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     wide = e.type("f", vector)
     narrow = f"<{e.lanes} x float>" if vector else "float"
@@ -88,7 +73,6 @@ def round32(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     e.define(value, f"fpext {narrow} {short} to {wide}")
 
 
-@no_type_check
 def to_integer(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     """Towards zero; the nearest integer there is where x is out of range, 0 for NaN."""
     many = f"v{e.lanes}" if vector else ""
@@ -99,7 +83,6 @@ def to_integer(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     e.define(value, f"call {out} {name}({source} {e.ref(args[0], vector)})")
 
 
-@no_type_check
 def divide(text: str) -> Callable:
     """Integer division that never traps: x/0 = −1 and x rem 0 = x, as XLA has it."""
 
@@ -133,7 +116,6 @@ def divide(text: str) -> Callable:
     return write
 
 
-@no_type_check
 def shift(text: str) -> Callable:
     """A shift by all bits or more gives what is left: zero, or the sign."""
 
@@ -154,7 +136,6 @@ def shift(text: str) -> Callable:
     return write
 
 
-@no_type_check
 def wrap(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     """Keeps the low bits and extends them again, with or without sign."""
     bits, is_signed = (e.p.constant(a) for a in args[1:])
@@ -164,7 +145,6 @@ def wrap(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     e.define(value, f"{'sext' if is_signed else 'zext'} {narrow} {short} to {kind}")
 
 
-@no_type_check
 def outside(e: Emitter, name: str, refs: list[str]) -> str:
     """A call of libm, in float64 whatever the program; the neighbour of a number depends on its format."""
     exact = e.width == 64 or name == "nextafter"
@@ -176,7 +156,6 @@ def outside(e: Emitter, name: str, refs: list[str]) -> str:
     return found if exact else e.temp(f"fptrunc double {found} to float")
 
 
-@no_type_check
 def each_lane(e: Emitter, name: str, refs: list[str], whole: str) -> str:
     """A function of libm, once for each lane; `whole`: what the lanes are written into."""
     kind = e.type("f", True)
@@ -186,36 +165,49 @@ def each_lane(e: Emitter, name: str, refs: list[str], whole: str) -> str:
     return whole
 
 
-@no_type_check
-def lane_by_lane(e: Emitter, value: int, name: str, refs: list[str], vector: bool) -> None:
-    """A function of libm."""
-    found = each_lane(e, name, refs, "poison") if vector else outside(e, name, refs)
-    kind = e.type("f", vector)
-    e.define(value, f"select i1 true, {kind} {found}, {kind} {found}")
+def libm(name: str) -> Callable:
+    """A function of libm, lane by lane."""
+
+    def write(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+        refs = [e.ref(a, vector) for a in args]
+        found = each_lane(e, name, refs, "poison") if vector else outside(e, name, refs)
+        kind = e.type("f", vector)
+        e.define(value, f"select i1 true, {kind} {found}, {kind} {found}")
+
+    return write
 
 
-@no_type_check
-def huge(e: Emitter, value: int, name: str, x: int, plain: int) -> None:
-    """`plain`, but libm's answer in lanes where |x| is huge; that path is hardly ever taken."""
-    vector = e.vector(value)
-    kind = e.type("f", vector)
-    xr, yr = e.ref(x, vector), e.ref(plain, vector)
-    size = e.temp(f"call {kind} {intrinsic(e, 'fabs', 1, vector)}({kind} {xr})")
-    limit = e.ref(e.p.const(FORMATS[e.width].huge), vector)
-    far = e.temp(f"fcmp ogt {kind} {size}, {limit}")
-    some = e.any(far) if vector else far
-    here, slow, after = e.label, e.new_label("huge"), e.new_label("near")
-    e.lines.append(f"  br i1 {some}, label %{slow}, label %{after}, !prof !0")
-    e.start(slow)
-    whole = each_lane(e, name, [xr], yr) if vector else outside(e, name, [xr])
-    if vector:
-        whole = e.temp(f"select <{e.lanes} x i1> {far}, {kind} {whole}, {kind} {yr}")
-    e.lines.append(f"  br label %{after}")
-    e.start(after)
-    e.define(value, f"phi {kind} [ {yr}, %{here} ], [ {whole}, %{slow} ]")
+def huge(name: str) -> Callable:
+    """(x, plain): `plain`, but libm's answer in lanes where |x| is huge; that path is hardly ever taken."""
 
+    def write(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+        kind = e.type("f", vector)
+        xr, yr = (e.ref(a, vector) for a in args)
+        size = e.temp(f"call {kind} {intrinsic(e, 'fabs', 1, vector)}({kind} {xr})")
+        limit = e.ref(e.p.const(FORMATS[e.width].huge), vector)
+        far = e.temp(f"fcmp ogt {kind} {size}, {limit}")
+        some = e.any(far) if vector else far
+        here, slow, after = e.label, e.new_label("huge"), e.new_label("near")
+        e.lines.append(f"  br i1 {some}, label %{slow}, label %{after}, !prof !0")
+        e.start(slow)
+        whole = each_lane(e, name, [xr], yr) if vector else outside(e, name, [xr])
+        if vector:
+            whole = e.temp(f"select <{e.lanes} x i1> {far}, {kind} {whole}, {kind} {yr}")
+        e.lines.append(f"  br label %{after}")
+        e.start(after)
+        e.define(value, f"phi {kind} [ {yr}, %{here} ], [ {whole}, %{slow} ]")
+
+    return write
+
+
+STEPWISE = {
+    **{name: libm(name) for name in ("fmod", "nextafter", "lgamma")},
+    **{f"{name}_huge": huge(name) for name in ("sin", "cos", "tan")},
+}
+"""Operations that need a call for each lane."""
 
 INSTRUCTIONS: dict[str, Callable] = {
+    **STEPWISE,
     "add": plain("fadd"),
     "sub": plain("fsub"),
     "mul": plain("fmul"),
