@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from isthmus.native.ir.program import Block, Branch, Buffer, Loop, Product, Program, View
-from isthmus.native.passes.liveness import SPECIAL, live
+from isthmus.native.ir.program import Branch, Buffer, Loop, Product, Program, View
+from isthmus.native.ir.walk import Walk
+from isthmus.native.passes.liveness import live
 
 Rewrite = Callable[["Rebuild", int], int | None]
 """(rebuild, old value) -> what replaces it in the new program, or None."""
@@ -29,7 +30,7 @@ class Names(dict):
         return found
 
 
-class Rebuild:
+class Rebuild(Walk):
     """Writes the live part of a program anew; `rewrite` may replace a value by something else."""
 
     def __init__(
@@ -40,13 +41,14 @@ class Rebuild:
         fused: bool = False,
         settled: bool = False,
     ) -> None:
+        self.live = live(old)
+        super().__init__(old, self.live)
         self.old, self.new = old, Program(old.strict, old.width)
         self.new.places = old.places
         self.fused = fused
         """Terms of products become fused multiply-adds."""
         self.settled = settled
         """Every carried value of a loop is known to move: an earlier pass has found those that do not."""
-        self.live = live(old)
         self.rewrite = rewrite
         self.names: dict[int, int] = Names(old, self.new)
         self.buffers: dict[Buffer, Buffer] = {}
@@ -74,44 +76,35 @@ class Rebuild:
         names = self.names
         return [names[v] for v in old]
 
-    def block(self, block: Block) -> None:
-        """Every live item of `block`, into the present block of the new program."""
-        ops, args, origins, new = self.old.ops, self.old.args, self.old.origins, self.new
-        live, names, rewrite = self.live, self.names, self.rewrite
-        for item in block.items:
-            if item not in live:
-                continue
-            op = ops[item]
-            new.origin = origins[item]
-            if rewrite is not None:
-                found = rewrite(self, item)
-                if found is not None:
-                    names[item] = found
-                    continue
-            if op not in SPECIAL:
-                names[item] = new.op(op, *[names[a] for a in args[item]])
-            elif op == "store":
-                buffer, index, value = args[item]
-                new.store(self.buffer(buffer), names[index], names[value])
-            elif op == "load":
-                buffer, index = args[item]
-                names[item] = new.load(self.buffer(buffer), names[index])
-            elif op == "product":
-                self.product(args[item][0])
-            elif op == "if":
-                self.branch(args[item][0])
-            else:
-                self.loop(op, args[item][0])
+    def visit(self, item: int) -> None:
+        """Writes one item into the present block of the new program."""
+        self.new.origin = self.old.origins[item]
+        if self.rewrite is not None:
+            found = self.rewrite(self, item)
+            if found is not None:
+                self.names[item] = found
+                return
+        super().visit(item)
+
+    def operation(self, value: int, op: str, args: tuple[int, ...]) -> None:
+        names = self.names
+        names[value] = self.new.op(op, *[names[a] for a in args])
+
+    def load(self, value: int, buffer: Buffer, index: int) -> None:
+        self.names[value] = self.new.load(self.buffer(buffer), self.names[index])
+
+    def store(self, item: int, buffer: Buffer, index: int, value: int) -> None:
+        self.new.store(self.buffer(buffer), self.names[index], self.names[value])
 
     def view(self, old: View) -> View:
         return View(self.buffer(old.buffer), self.value(old.start), old.strides)
 
-    def product(self, old: Product) -> None:
+    def product(self, item: int, old: Product) -> None:
         views = {name: self.view(getattr(old, name)) for name in ("out", "left", "right")}
         fused = old.fused or self.fused
         self.new.product(dataclasses.replace(old, fused=fused, **views))
 
-    def branch(self, old: Branch) -> None:
+    def branch(self, item: int, old: Branch) -> None:
         new = self.new
         kept = [k for k, r in enumerate(old.results) if r in self.live]
         condition = self.value(old.condition)
@@ -130,6 +123,12 @@ class Rebuild:
         kinds = [self.old.kinds[old.results[k]] for k in kept]
         results = new.finish("if", Branch(condition, *blocks, *yields), kinds)
         self.names.update((old.results[k], r) for k, r in zip(kept, results, strict=True))
+
+    def counted_loop(self, item: int, old: Loop) -> None:
+        self.loop("for", old)
+
+    def while_loop(self, item: int, old: Loop) -> None:
+        self.loop("while", old)
 
     def loop(self, op: str, old: Loop) -> None:
         """Assumes that every carried value keeps its start value, and lets go of what turns out to move."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from isthmus.native.ir.origins import Place
-from isthmus.native.ir.program import Block, Program, children
+from isthmus.native.ir.program import Program
 from isthmus.native.passes.contract import contract
-from isthmus.native.passes.liveness import live
-from isthmus.native.runtime.stats import Stats
+from isthmus.native.runtime.stats import Stats, executed, operations_in
 from isthmus.native.targets.llvm.processor import has_fma
 
 MOST = 16
@@ -25,22 +23,11 @@ Tally = list[tuple[str, Place, int]]
 def tally(pruned: Program) -> Tally:
     """All operations of one world; products fused as the processor does, functions counted as one."""
     program = contract(pruned) if has_fma() else pruned
-    alive, place = live(program), program.places.place
-
-    def visit(block: Block, times: int) -> Iterator[tuple[str, Place, int]]:
-        for item in block.items:
-            if item not in alive:
-                continue
-            op, args = program.ops[item], program.args[item]
-            if op in ("for", "while", "if"):
-                rounds = args[0].count if op == "for" else 1
-                for child in children(program, item):
-                    yield from visit(child, times * rounds)
-            else:
-                inside = 2 * math.prod(args[0].sizes) if op == "product" else 1
-                yield op, place(program.origins[item]), times * inside
-
-    return list(visit(program.root, 1))
+    place = program.places.place
+    return [
+        (program.ops[item], place(program.origins[item]), times * operations_in(program, item))
+        for item, times in executed(program)
+    ]
 
 
 def report(name: str, stats: Stats, pruned: Program) -> str:

@@ -18,7 +18,8 @@ import llvmlite.binding as llvm
 from isthmus.native.ir.program import Buffer, Program
 from isthmus.native.runtime import store
 from isthmus.native.runtime.interruptible import patiently
-from isthmus.native.targets.llvm.emit import MAP, SCALARS, Emitter, number
+from isthmus.native.targets.llvm.emit import MAP, Emitter
+from isthmus.native.targets.llvm.lines import SCALARS, number
 from isthmus.native.targets.llvm.processor import has_fma, processor, widest
 from isthmus.native.targets.llvm.wrappers import wrappers
 
