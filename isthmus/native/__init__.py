@@ -9,6 +9,6 @@ from isthmus.native.runtime.call import Native
 from isthmus.native.runtime.compile import compile
 from isthmus.native.runtime.jacobian import jacobian
 from isthmus.native.runtime.stats import Stats
-from isthmus.native.targets.c.to_c import CCode, to_c
+from isthmus.native.runtime.to_c import CCode, to_c
 
 __all__ = ["CCode", "Native", "Stats", "compile", "jacobian", "to_c"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,8 +16,8 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption, NotTranslatable
 from isthmus.native import to_c
+from isthmus.native.targets.c.helpers import HELPERS, helper_text
 from isthmus.native.targets.c.names import identifier
-from isthmus.native.targets.c.operations import HELPERS
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
@@ -185,8 +186,13 @@ def test_results_that_are_written_while_arguments_are_read_must_not_overlap():
     assert "may be written over" in to_c(lambda x: x[:3] + x[3:6], x).header
 
 
-def test_helpers_are_whole():
-    assert all(text.count("{") == text.count("}") for text in HELPERS.values())
+@pytest.mark.parametrize("width", [64, 32])
+def test_helpers_are_written_for_their_width(width):
+    other = {64: r"\bfloat\b|32|31|f\(", 32: r"double|64|63"}[width]
+    for name in HELPERS:
+        text = helper_text(name, width, "static")
+        assert text.count("{") == text.count("}")
+        assert not re.search(other, text.replace("if (", "")), text
 
 
 # the text ------------------------------------------------------------------------------------------------

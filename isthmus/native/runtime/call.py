@@ -354,7 +354,7 @@ class Native:
             return module_text(self.program, lanes)[0]
         if language != "c":
             raise BadOption(f"there is no source in {language!r}; there are 'llvm' and 'c'.")
-        from isthmus.native.targets.c.to_c import source_c
+        from isthmus.native.runtime.to_c import source_c
 
         return str(source_c(self, tested=False))
 

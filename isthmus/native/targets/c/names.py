@@ -14,7 +14,8 @@ import jax
 import numpy as np
 
 from isthmus.errors import BadOption, did_you_mean
-from isthmus.native.targets.c.operations import OPERATIONS, TYPES
+from isthmus.native.targets.c.dialect import TYPES
+from isthmus.native.targets.c.operations import OPERATIONS
 from isthmus.native.tracing.flat import is_array
 from isthmus.native.tracing.trace import kind_of
 
@@ -56,20 +57,6 @@ class Argument:
     def type(self) -> str:
         """Of its numbers in C."""
         return TYPES[self.width][self.kind]
-
-    @property
-    def by_value(self) -> bool:
-        """A single number that goes in."""
-        return not self.out and self.shape == ()
-
-    @property
-    def declaration(self) -> str:
-        """As a parameter of the function."""
-        if self.by_value:
-            return f"{self.type} {self.name}"
-        if self.shape == ():
-            return f"{self.type} *{self.name}"
-        return f"{'' if self.out else 'const '}{self.type} {self.name}[{self.size}]"
 
 
 def is_identifier(name: str) -> bool:
