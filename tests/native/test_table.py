@@ -38,7 +38,7 @@ def line_of(function, text):
 
 
 def rows_of(f):
-    return tally(f.plan.pruned)
+    return tally(f.plan.pruned, f.target.fuses())
 
 
 def test_every_operation_belongs_to_the_line_that_asked_for_it():

@@ -13,17 +13,17 @@ from typing import Any
 import jax
 import numpy as np
 
-from isthmus.errors import BadOption, BadShape
+from isthmus.errors import BadShape
 from isthmus.native.ir.program import Program
+from isthmus.native.runtime.codes import Code
 from isthmus.native.runtime.cores import cores
 from isthmus.native.runtime.known import Known
 from isthmus.native.runtime.pipeline import Plan, plan_of
 from isthmus.native.runtime.slots import Slot, Station, describe, inside, slots, transportable
 from isthmus.native.runtime.stats import Stats
 from isthmus.native.runtime.store import usable
-from isthmus.native.targets.llvm.machine_code import Code, module_text
-from isthmus.native.targets.llvm.movers import CODES
-from isthmus.native.targets.llvm.processor import widest
+from isthmus.native.targets import find, here
+from isthmus.native.targets.layout import CODES
 from isthmus.native.tracing.flat import Flat
 from isthmus.phases import phase
 
@@ -75,6 +75,7 @@ class Native:
         self.label, self._seconds = label, seconds
         self.flat = flat = Flat(fn, examples, static, width)
         self._strict, self._known = strict, known
+        self.target = here()
         self._lock = threading.RLock()
         self._plan: Plan | None = None
         found = None if known is None else known.read()
@@ -85,7 +86,7 @@ class Native:
         self.inputs = slots("in", [(str(k), x.shape, x.dtype) for k, x in enumerate(given)])
         results = [(str(k), *about) for k, about in enumerate(self.facts.outputs)]
         self.outputs = slots("out", results)
-        self.lanes = widest(flat.width)
+        self.lanes = self.target.lanes(flat.width)
         self._codes: dict[str, Code] = {}
         self._local = threading.local()
         self._scratch: list[np.ndarray] = []
@@ -102,7 +103,9 @@ class Native:
             if self._plan is None:
                 flat = self.flat
                 with self._phase():
-                    self._plan = plan_of(flat, flat.examples, flat.baked, self._strict, flat.width)
+                    self._plan = plan_of(
+                        flat, flat.examples, flat.baked, self._strict, flat.width, self.target
+                    )
             return self._plan
 
     def _phase(self) -> AbstractContextManager[None]:
@@ -147,7 +150,7 @@ class Native:
     def _load(self, variant: str, lanes: int) -> Code | None:
         """Code that a known function left on disk."""
         entry = self.facts.codes.get(variant) if self._known else None
-        code = None if entry is None else Code.stored(entry, lanes)
+        code = None if entry is None else Code.stored(self.target, entry, lanes)
         if code is not None:
             code.draft = variant.endswith("draft")
         return code
@@ -155,7 +158,7 @@ class Native:
     def _make(self, variant: str, lanes: int, shared: frozenset[int], draft: bool) -> Code:
         program = self.program
         with self._phase():
-            code = Code.of(program, lanes, shared, draft)
+            code = Code.of(self.target, program, lanes, shared, draft)
         code.draft = draft
         if self._known and self.plan.out_tree == self._known.result:
             self.facts.codes[f"{variant} draft" if draft else variant] = code.entry
@@ -166,7 +169,7 @@ class Native:
 
     def _station(self) -> Station:
         code = self.code(1)
-        station = self._local.station = Station(code, self.inputs, self.outputs)
+        station = self._local.station = Station(code.layout, self.inputs, self.outputs)
         self._local.run = self._timed if code.draft else code.single
         return station
 
@@ -350,11 +353,10 @@ class Native:
 
     def source(self, language: str = "llvm", *, lanes: int = 1) -> str:
         """This function as text: what LLVM gets for so many `lanes`, or plain C for one world."""
-        if language == "llvm":
-            return module_text(self.program, lanes)[0]
-        if language != "c":
-            raise BadOption(f"there is no source in {language!r}; there are 'llvm' and 'c'.")
-        from isthmus.native.runtime.to_c import source_c
+        target = find(language)
+        if target is self.target:
+            return target.text(self.program, lanes)
+        from isthmus.native.runtime.to_c import source_c  # loads the backend for C
 
         return str(source_c(self, tested=False))
 
@@ -385,4 +387,4 @@ class Native:
         """Operations by kind, and the lines of code that they come from."""
         from isthmus.native.runtime.table import report
 
-        return report(self.name, self.stats, self.plan.pruned)
+        return report(self.name, self.stats, self.plan.pruned, self.target.fuses())

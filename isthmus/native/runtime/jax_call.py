@@ -21,6 +21,7 @@ from jax.interpreters import ad, batching, mlir
 
 from isthmus.errors import BadShape
 from isthmus.native.runtime.call import Native
+from isthmus.native.runtime.codes import Code
 
 _LOCK = threading.Lock()
 _REGISTERED: dict[str, Any] = {}
@@ -167,12 +168,12 @@ def _foreign(*args: Any, job: Job, worlds: int | None, batched: tuple, dtypes: t
     return list(call(*args))[: len(results)]
 
 
-def register(code: Any) -> str:
+def register(code: Code) -> str:
     """The name under which XLA knows the code; kept alive from here on."""
     name = f"isthmus_native_{code.digest}"
     with _LOCK:
         if name not in _REGISTERED:
-            capsule = jax.ffi.pycapsule(code.handler)
+            capsule = jax.ffi.pycapsule(code.loaded.handler)
             jax.ffi.register_ffi_target(name, capsule, platform="cpu")
             _REGISTERED[name] = (code, capsule)
     return name

@@ -20,7 +20,7 @@ import numpy as np
 
 from isthmus.native.ir.origins import PACKAGE
 from isthmus.native.runtime import store
-from isthmus.native.targets.llvm.machine_code import toolchain
+from isthmus.native.targets import here
 
 LIBRARIES = ("jax", "jaxlib", "equinox", "numpy")
 TRUSTED = frozenset(("isthmus", "builtins", *LIBRARIES))
@@ -33,7 +33,7 @@ class Unrecognisable(Exception):
 
 def surroundings() -> str:
     """This version of our own sources, of Python, of the libraries, and what code is made for."""
-    return "\n".join([*sources_and_versions(), *toolchain()])
+    return "\n".join([*sources_and_versions(), *here().toolchain()])
 
 
 @functools.cache

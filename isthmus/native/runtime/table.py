@@ -10,7 +10,6 @@ from isthmus.native.ir.origins import Place
 from isthmus.native.ir.program import Program
 from isthmus.native.passes.contract import contract
 from isthmus.native.runtime.stats import Stats, executed, operations_in
-from isthmus.native.targets.llvm.processor import has_fma
 
 MOST = 16
 """Rows of a table; what is left is summed up in one more."""
@@ -20,9 +19,9 @@ Tally = list[tuple[str, Place, int]]
 """For each operation in the text: its kind, its line, and how often one call runs it."""
 
 
-def tally(pruned: Program) -> Tally:
-    """All operations of one world; products fused as the processor does, functions counted as one."""
-    program = contract(pruned) if has_fma() else pruned
+def tally(pruned: Program, fused: bool) -> Tally:
+    """All operations of one world, products `fused` with sums or not; a function counts as one."""
+    program = contract(pruned) if fused else pruned
     place = program.places.place
     return [
         (program.ops[item], place(program.origins[item]), times * operations_in(program, item))
@@ -30,9 +29,9 @@ def tally(pruned: Program) -> Tally:
     ]
 
 
-def report(name: str, stats: Stats, pruned: Program) -> str:
+def report(name: str, stats: Stats, pruned: Program, fused: bool) -> str:
     """What `print(f)` shows."""
-    rows = tally(pruned)
+    rows = tally(pruned, fused)
     work = [row for row in rows if row[0] not in ("load", "store")]
     reads, writes = (sum(n for op, _, n in rows if op == which) for which in ("load", "store"))
     kinds = table(("operation",), work, lambda row: row[0], lambda op: (op,))
