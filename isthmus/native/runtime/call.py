@@ -17,11 +17,13 @@ from isthmus.errors import BadShape
 from isthmus.native.ir.program import Program
 from isthmus.native.runtime.codes import Code
 from isthmus.native.runtime.cores import cores
+from isthmus.native.runtime.jax_call import as_jax
 from isthmus.native.runtime.known import Known
 from isthmus.native.runtime.pipeline import Plan, plan_of
 from isthmus.native.runtime.slots import Slot, Station, describe, inside, slots, transportable
 from isthmus.native.runtime.stats import Stats
 from isthmus.native.runtime.store import usable
+from isthmus.native.runtime.table import report
 from isthmus.native.targets import find, here
 from isthmus.native.targets.layout import CODES
 from isthmus.native.tracing.flat import Flat
@@ -190,7 +192,7 @@ class Native:
         targets, tree = jax.tree.flatten(out)
         if tree != self.out_tree:
             raise BadShape(f"out has the structure {tree}; the result has {self.out_tree}.")
-        for target, window in zip(targets, self._run(leaves), strict=True):
+        for target, window in zip(targets, self.run(leaves), strict=True):
             if target.shape != window.shape:
                 raise BadShape(f"out has an array of shape {target.shape} for {window.shape}.")
             np.copyto(target, window, casting="unsafe")
@@ -198,12 +200,12 @@ class Native:
 
     def flat_call(self, leaves: Sequence[Any]) -> list[np.ndarray]:
         """The flat results of one world's flat arguments."""
-        results = [window.copy() for window in self._run(leaves)]
+        results = [window.copy() for window in self.run(leaves)]
         for k, dtype in self._narrow:
             results[k] = results[k].astype(dtype)
         return results
 
-    def _run(self, leaves: Sequence[Any]) -> list[np.ndarray]:
+    def run(self, leaves: Sequence[Any]) -> list[np.ndarray]:
         """Runs one world; the results stay in this thread's own memory until its next call."""
         local = self._local
         station = getattr(local, "station", None) or self._station()
@@ -347,16 +349,14 @@ class Native:
 
     def as_jax(self) -> Callable:
         """This function as a JAX function: an XLA custom call with derivatives and batching."""
-        from isthmus.native.runtime.jax_call import as_jax
-
-        return as_jax(self)
+        return as_jax(self, Native)
 
     def source(self, language: str = "llvm", *, lanes: int = 1) -> str:
         """This function as text: what LLVM gets for so many `lanes`, or plain C for one world."""
         target = find(language)
         if target is self.target:
             return target.text(self.program, lanes)
-        from isthmus.native.runtime.to_c import source_c  # loads the backend for C
+        from isthmus.native.runtime.c_source import source_c  # loads the backend for C
 
         return str(source_c(self, tested=False))
 
@@ -385,6 +385,4 @@ class Native:
 
     def __str__(self) -> str:
         """Operations by kind, and the lines of code that they come from."""
-        from isthmus.native.runtime.table import report
-
         return report(self.name, self.stats, self.plan.pruned, self.target.fuses())

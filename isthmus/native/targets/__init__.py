@@ -1,6 +1,7 @@
 """What the scalar program is written as: LLVM for this processor (`llvm/`), C99 for a controller (`c/`).
 
-`target.py` says what a target offers. A target is loaded when it is first used.
+`target.py` says what a target offers. A target is loaded when it is first used. Another one is a module with a
+`TARGET` and a line in `HOMES`; for a C-like language, a `Dialect` and, where it runs here, `build` and `load`.
 """
 
 from __future__ import annotations
