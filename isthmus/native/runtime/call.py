@@ -1,4 +1,4 @@
-"""The compiled thing as a NumPy function: one world, many worlds, its statistics."""
+"""A compiled function as a NumPy function: one world, many worlds, its statistics."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from isthmus.phases import phase
 _LOCK = threading.Lock()
 _POOL: list[ThreadPoolExecutor] = []
 DRAFT = 30_000
-"""Operations from which on code is compiled in haste first, and again with care once it has run for long. Of a robot
+"""Operations above which code is drafted: compiled fast first, and optimised once it has run for long. Of a robot
 of 38 degrees of freedom, the gradient (103,000) then starts after 11 s instead of 23 s of CPU."""
 HASTY = 2_500
-"""The same for functions of which nobody knows how often they will run."""
+"""The same for functions that may run once or often."""
 DRAFT_SECONDS = 5e-5
-"""Seconds of running, for each operation, after which code is compiled with care: about half of what that takes."""
+"""Seconds of running, for each operation, after which a draft is optimised: about half of what that takes."""
 WORTH_A_THREAD = 200_000
 """Floating-point operations below which a batch is not split over threads unasked."""
 
@@ -69,7 +69,7 @@ class Native:
     ) -> None:
         """`label`: what people call the function; `seconds`: about how long tracing and compiling take.
 
-        `brief`: it will run so rarely that quick compiling matters more than quick code. `hasty`: nobody knows how
+        `brief`: it will run so rarely that compiling fast matters more than fast code. `hasty`: it is not known how
         often it will run, so code of medium length is drafted too.
         """
         self._brief, self._draft_from = brief, HASTY if hasty else DRAFT
@@ -100,7 +100,7 @@ class Native:
 
     @property
     def plan(self) -> Plan:
-        """The traced function; a known one is traced when somebody asks."""
+        """The traced function; one that was found on disk is traced only when its program is needed."""
         with self._lock:
             if self._plan is None:
                 flat = self.flat
@@ -111,7 +111,7 @@ class Native:
             return self._plan
 
     def _phase(self) -> AbstractContextManager[None]:
-        """Tells people that this function is being made, if it has a name for them."""
+        """A phase that is shown while this function is compiled, if it has a label."""
         if self.label is None:
             return nullcontext()
         kept = ", once, then kept on disk" if self._known and usable() is not None else ""
@@ -130,10 +130,10 @@ class Native:
     def code(
         self, lanes: int, shared: frozenset[int] = frozenset(), *, final: bool = False
     ) -> Code:
-        """Machine code for so many worlds side by side; made or found on disk when first wanted.
+        """Machine code for so many worlds side by side; compiled, or loaded from disk, at its first use.
 
-        `shared`: positions of the inputs that are the same in all lanes of a block. `final`: no draft, for those who
-        keep the code and do not come back for a better one.
+        `shared`: positions of the inputs that are the same in all lanes of a block. `final`: no draft, for callers
+        that keep the code and would not ask again for the optimised one.
         """
         variant = f"{lanes}" + "".join(f" {k}" for k in sorted(shared))
         with self._lock:
@@ -176,7 +176,7 @@ class Native:
         return station
 
     def _timed(self, *addresses: int) -> None:
-        """One world by a draft, which is replaced where it has run for long."""
+        """Runs one world with a draft; one that has run for long is replaced by optimised code."""
         code = self.code(1)
         began = time.perf_counter()
         code.single(*addresses)

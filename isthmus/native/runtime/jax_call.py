@@ -1,8 +1,8 @@
-"""The compiled thing as a JAX function: an XLA custom call with jvp, transpose and batching.
+"""A compiled function as a JAX function: an XLA custom call with jvp, transpose and batching.
 
-Derivatives are compiled when first wanted: the tangent of a job is a job, and so is its transpose.
-The FFI of XLA is called experimental, so a tiny job is tried first; should it fail, or the device not
-be a CPU, XLA compiles the function itself.
+Derivatives are compiled at their first use: the tangent of a job is a job, and so is its transpose.
+The FFI of XLA is experimental, so a tiny job is tried first; if it fails, or the device is not a CPU, XLA
+compiles the function itself.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Job:
 
     @property
     def native(self) -> Compiled:
-        """The machine code, made when first wanted."""
+        """The machine code, compiled at its first use."""
         with self._lock:
             if self._native is None:
                 self._native = self.make(self.fn, tuple(self.examples), width=self.width)

@@ -11,8 +11,8 @@ from isthmus.native.ir.program import Program
 from isthmus.native.passes.contract import contract
 from isthmus.native.runtime.stats import Stats, executed, operations_in
 
-MOST = 16
-"""Rows of a table; what is left is summed up in one more."""
+MAX_ROWS = 16
+"""Rows of a table; one more row has the sum of the others."""
 
 Group = TypeVar("Group")
 Tally = list[tuple[str, Place, int]]
@@ -53,8 +53,8 @@ def table(
         runs[group(row)] += row[2]
     total = max(1, sum(runs.values()))
     ranked = runs.most_common()
-    body = [(cells(g), text[g], n) for g, n in ranked[:MOST]]
-    if rest := ranked[MOST:]:
+    body = [(cells(g), text[g], n) for g, n in ranked[:MAX_ROWS]]
+    if rest := ranked[MAX_ROWS:]:
         label = (f"{len(rest)} more", *[""] * (len(titles) - 1))
         body.append((label, sum(text[g] for g, _ in rest), sum(n for _, n in rest)))
     numbers = [(f"{in_text:,}", f"{n:,}", f"{100 * n / total:.0f} %") for _, in_text, n in body]

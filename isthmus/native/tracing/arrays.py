@@ -22,7 +22,7 @@ Index: TypeAlias = tuple[int, ...]
 """Value numbers of kind `i`, one for each axis."""
 
 SMALL = 64
-"""So many short inner entries of a loop over an array are written out."""
+"""Inner loops of at most this many entries are written out."""
 FEW = 16
 """A long array with at most this many entries is read into values at once."""
 LARGEST = 1 << 16

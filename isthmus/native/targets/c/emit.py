@@ -50,7 +50,7 @@ class Writer(Walk):
         self.counts = {"t": 0, "i": 0}
         self.reads = self.writes = 0
         self.separate = False
-        """Some array of the caller is read after a result was written: they must not overlap."""
+        """An array of the caller is read after a result was written: they must not overlap."""
         self._count_uses()
 
     def run(self) -> list[str]:
@@ -58,7 +58,7 @@ class Writer(Walk):
         self.block(self.p.root)
         return self.lines
 
-    # who uses what
+    # uses of values
 
     def _count_uses(self) -> None:
         self.users: dict[int, list[Block]] = {}
@@ -96,7 +96,7 @@ class Writer(Walk):
         return [(v, block) for v in operands(self.p, item)]
 
     def _is_pinned(self, item: int) -> bool:
-        """Not to be computed later than where it stands, or not of C's type `int`."""
+        """Must be computed where it stands, or would be of C's type `int` inside a formula."""
         op, args, p = self.p.ops[item], self.p.args[item], self.p
         if op == "store" and args[0].space == "out":
             self.pinned.add(args[2])
@@ -107,7 +107,7 @@ class Writer(Walk):
         )
 
     def kept(self, record: Loop | Branch) -> list[int]:
-        """Which carried values or results somebody needs."""
+        """Which carried values or results are needed."""
         names = record.results if isinstance(record, Branch) else record.params
         return [k for k, v in enumerate(names) if v in self.live]
 
