@@ -1,4 +1,4 @@
-"""Every block of Python in the documents runs, and every error code is explained."""
+"""Every block of Python in the documents runs, every link leads somewhere, and every error code is explained."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>[^\n`]*)\n(?P<code>.*?)^ *```$", re.S | re.M)
+
+
+LINK = re.compile(r"\]\((?!\w+://)(?P<path>[^)#\s]*)#?(?P<heading>[^)\s]*)\)")
 
 
 def blocks(text: str) -> list[tuple[int, str, str]]:
@@ -38,6 +41,27 @@ def test_no_python_of_a_document_escapes_the_test(document):
     found = [(line, kind) for line, kind, _ in blocks(document.read_text(encoding="utf-8"))]
     assert [where for where in found if where[1].startswith("py") and where[1] != "python"] == []
     assert [where for where in found if not where[1]] == [], "a block must name its language"
+
+
+def headings(document: Path) -> set[str]:
+    """The anchor of each heading, as GitHub makes it."""
+    titles = re.findall(r"^#+ (.*)$", FENCE.sub("", document.read_text(encoding="utf-8")), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_link_of_a_document_leads_to_a_file_and_a_heading(document):
+    text = FENCE.sub("", document.read_text(encoding="utf-8"))
+    for found in LINK.finditer(text):
+        target = document.parent / found["path"] if found["path"] else document
+        assert target.exists(), f"{found[0]}: there is no such file"
+        assert not found["heading"] or found["heading"] in headings(target), found[0]
+
+
+def test_the_index_lists_every_page():
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")]
+    assert [page for page in pages if page != "README.md" and f"({page})" not in index] == []
 
 
 def test_every_error_and_warning_is_explained():
