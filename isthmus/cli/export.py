@@ -65,8 +65,8 @@ OF_C = ("name", "dt", "parameters", "integrator", "explicit", "substeps")
 
 def write_c(asked: Export, model: ist.Model) -> list[str]:
     """Writes the step as C; returns lines that say what was written and how to try it."""
+    from isthmus.native.runtime.to_c import check_path
     from isthmus.native.targets.c.names import identifier
-    from isthmus.native.targets.c.to_c import check_path
 
     positive(asked.dt, "--dt")
     if not 1 <= asked.substeps <= MAX_SUBSTEPS:

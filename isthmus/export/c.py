@@ -12,8 +12,8 @@ from isthmus.errors import BadOption
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.motion.files import coordinate_names, dof_names
+from isthmus.native.runtime.to_c import CCode, to_c
 from isthmus.native.targets.c.names import identifier, path_name
-from isthmus.native.targets.c.to_c import CCode, to_c
 from isthmus.simulate.integrate import Integrator, integrator_of
 from isthmus.simulate.rollout import check_dt, step
 from isthmus.simulate.stiffness import warn_if_stiff

@@ -1,6 +1,6 @@
 """Elementary functions out of plain arithmetic, in float64 and float32, within 2 ulp.
 
-Each takes the builder `b` (`isthmus.native.passes.lower.Lanes`) and values of its program, and returns a value.
+Each takes the builder `b` (a `Builder` of `builder.py`) and values of its program, and returns a value.
 """
 
 from isthmus.native.passes.functions.angles import acos, asin, atan2, cos, sin, tan

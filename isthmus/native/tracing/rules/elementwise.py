@@ -75,45 +75,15 @@ by_kind("div", "div", "idiv")
 by_kind("rem", "fmod", "irem")
 by_kind("max", "max", "imax", "bor")
 by_kind("min", "min", "imin", "band")
-by_kind("eq", "feq", "ieq")
 by_kind("ne", "fne", "ine", "bxor")
-by_kind("lt", "flt", "ilt")
-by_kind("le", "fle", "ile")
 by_kind("and", i="iand", b="band")
 by_kind("or", i="ior", b="bor")
 by_kind("xor", i="ixor", b="bxor")
-for _name in (
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-):
+for (
+    _name
+) in """sin cos tan asin acos atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log1p log2
+sqrt cbrt logistic erf erfc lgamma floor ceil""".split():
     by_kind(_name, _name)
-for _name in (
-    "exp",
-    "exp2",
-    "log",
-    "expm1",
-    "log1p",
-    "log2",
-    "sqrt",
-    "cbrt",
-    "logistic",
-    "erf",
-    "erfc",
-):
-    by_kind(_name, _name)
-by_kind("lgamma", "lgamma")
-by_kind("atan2", "atan2")
-by_kind("floor", "floor")
-by_kind("ceil", "ceil")
 by_kind("nextafter", "nextafter", fits=False)
 
 
@@ -143,7 +113,7 @@ def compare(trace: Trace, eqn: Any) -> Callable[..., int]:
     """`gt` and `ge` are `lt` and `le` with the operands exchanged."""
     p, name, dtype = trace.p, eqn.primitive.name, eqn.invars[0].aval.dtype
     kind = kind_of(dtype)
-    op = {"l": "lt", "g": "lt"}[name[0]] if name[1] == "t" else "le"
+    op = f"l{name[1]}"
     swap = name[0] == "g"
     widen = (lambda x: p.op("b2i", x)) if kind == "b" else lambda x: x
 

@@ -180,7 +180,7 @@ def ordered(trace: Trace, arrays: list[Array], axis: int, orders: list[Callable]
         never = p.const(False, "b")
         return sort_values(p, arrays, axis, lambda a, c: above(a, c, never))
     rows = [rows_of(trace, x, axis) for x in arrays]
-    return [back(trace, x, axis) for x in sorted_rows(trace, rows, above)]
+    return [back(trace, x, axis) for x in sorted_rows(trace.memory, rows, above)]
 
 
 def sort_values(p: Program, arrays: list[Any], axis: int, above: Callable) -> list[Array]:

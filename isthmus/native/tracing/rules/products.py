@@ -55,7 +55,7 @@ def dot_general(trace: Trace, eqn: Any, x: Array, y: Array) -> list[Array]:
         if axes.sizes[3] == 1:
             settled = [trace.memory.settled(z) for z in (x, y)]
             return [long_product(trace, dims, aval.dtype, *settled)]
-        buffer = dense(trace, axes.sizes, x, axes.left, y, axes.right, aval.dtype)
+        buffer = dense(trace.memory, axes.sizes, x, axes.left, y, axes.right)
         return [trace.memory.whole(tuple(aval.shape), buffer)]
     if isinstance(x, Long) or isinstance(y, Long):
         return [long_product(trace, dims, aval.dtype, x, y)]

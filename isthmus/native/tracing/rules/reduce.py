@@ -92,10 +92,8 @@ def fold_loop(
     shape = [x.shape[k] for k in kept]
     short = [k for k in axes if k != longest]
 
-    def row(k: int, spot: int, index: tuple[int, ...]) -> int:
-        return p_at(dict(zip(kept, memory.numbers(index), strict=True)) | {longest: spot}, k)
-
-    def p_at(known: dict[int, int], _: int) -> int:
+    def row(spot: int, index: tuple[int, ...]) -> int:
+        known = dict(zip(kept, memory.numbers(index), strict=True)) | {longest: spot}
         total = None
         for inner in columns([x.shape[k] for k in short]):
             spots = known | dict(zip(short, memory.numbers(inner), strict=True))
@@ -105,14 +103,14 @@ def fold_loop(
         return total
 
     cells = list(columns(shape))
-    starts = [row(0, p.integer(0), c) for c in cells]
+    starts = [row(p.integer(0), c) for c in cells]
     if x.shape[longest] == 1:
         return np.array(starts, dtype=np.int64).reshape(shape)
     body = p.enter("loop")
     counter = p.symbol("counter", "i")
     params = [p.symbol("param", x.kind) for _ in cells]
     spot = p.op("iadd", counter, p.integer(1))
-    yields = [combine(a, row(0, spot, c)) for a, c in zip(params, cells, strict=True)]
+    yields = [combine(a, row(spot, c)) for a, c in zip(params, cells, strict=True)]
     p.leave()
     loop = Loop(x.shape[longest] - 1, counter, starts, params, body, yields)
     results = p.finish("for", loop, [x.kind] * len(cells))
@@ -144,7 +142,7 @@ def reducer(name: str, unit: Callable[[Any], float], f: str = "", i: str = "", b
         axes = tuple(map(int, eqn.params["axes"]))
         if op == "add" and isinstance(x, Long) and sums_in_memory(x, axes):
             shape = tuple(eqn.outvars[0].aval.shape)
-            return [trace.memory.whole(shape, total(trace, x, axes, dtype))]
+            return [trace.memory.whole(shape, total(trace.memory, x, axes))]
         return [fold(trace, x, axes, combine)]
 
 

@@ -1,4 +1,4 @@
-"""A JAX function as C99 for a robot's controller: `to_c` writes a source, its header and a test program."""
+"""A traced function as C99: its arguments and results with their names, and the texts of its files."""
 
 from __future__ import annotations
 
@@ -7,25 +7,38 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from isthmus.errors import BadFile, BadOption, did_you_mean
-from isthmus.native.ir.program import Buffer
-from isthmus.native.passes.prune import touched_buffers
-from isthmus.native.runtime.call import Native
-from isthmus.native.runtime.compile import positions_of
+from isthmus.native.passes.liveness import touched_buffers
+from isthmus.native.runtime.pipeline import Plan
 from isthmus.native.runtime.slots import Slot
-from isthmus.native.targets.c import files as c_text
-from isthmus.native.targets.c.emit import Writer
+from isthmus.native.targets.c.files import header, test_program
+from isthmus.native.targets.c.function import Function
 from isthmus.native.targets.c.names import (
     Argument,
     distinct,
-    identifier,
     input_names,
     is_identifier,
     output_names,
     renamed,
 )
+from isthmus.native.tracing.flat import Flat
+
+
+class Traced(Protocol):
+    """What C needs of a compiled function."""
+
+    flat: Flat
+    inputs: list[Slot]
+    outputs: list[Slot]
+    out_tree: Any
+
+    @property
+    def plan(self) -> Plan: ...
+    def run(self, leaves: Sequence[Any]) -> list[np.ndarray]: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,36 +76,8 @@ class CCode:
         return f"{self.header}\n{self.body}"
 
 
-def to_c(
-    fn: Callable,
-    *examples: Any,
-    path: str | os.PathLike[str] | None = None,
-    name: str | None = None,
-    static: int | Sequence[int] = (),
-    names: Mapping[str, str] | None = None,
-    notes: Mapping[str, str] | None = None,
-    strict: bool = False,
-) -> CCode:
-    """`fn` as a C99 function of arguments like `examples`: no allocation, no globals, libm only.
-
-    `path="step.c"` writes `step.c`, `step.h` and `step_main.c`, which tests it on the examples. `name`: of the
-    function, else its own in Python, else that of the file. Arguments are called as those of `fn`, leaves of
-    structures by their path (`model_link_mass`), results by their keys or `out0`, `out1` …; `names` renames some,
-    `notes` says in the header what they are. `static`, `strict` as in `compile`. Equal input gives equal text.
-    """
-    stem = None if path is None else check_path(path).stem
-    called = name or own_name(fn) or identifier(stem or "function")
-    if not is_identifier(called):
-        raise BadOption(f"name is {called!r}, which is no name of a function in C.")
-    made = Native(fn, examples, static=positions_of(static, len(examples)), strict=strict)
-    code = source_c(made, name=called, stem=stem, names=names, notes=notes)
-    if path is not None:
-        code.write(path)
-    return code
-
-
 def source_c(
-    made: Native,
+    made: Traced,
     *,
     name: str | None = None,
     stem: str | None = None,
@@ -103,44 +88,26 @@ def source_c(
     """The C of a compiled function; `tested` runs it on its examples, for the test program."""
     name = name or own_name(made.flat.fn) or "function"
     ins, outs, left_out = _arguments(made, names or {}, notes or {})
-    arguments = [a for a in (*ins, *outs) if a is not None]
-    buffers = [b for space in ("in", "out") for b in made.plan.pruned.buffers if b.space == space]
-    places = {b: a for b, a in zip(buffers, (*ins, *outs), strict=True) if a is not None}
-    texts = {b: f"*{a.name}" if a.out and a.shape == () else a.name for b, a in places.items()}
-    work, tables = (
-        [(b, f"{letter}{k}") for k, b in enumerate(_kept(made, space))]
-        for space, letter in (("work", "w"), ("const", "k"))
-    )
-    texts.update((b, f"work->{member}") for b, member in work)
-    texts.update(tables)
-    writer = Writer(made.plan.pruned, texts, [b for b, a in places.items() if a.by_value])
-    lines = writer.run()
-    return CCode(
-        name,
-        c_text.header(
-            name, about(made.flat.fn), arguments, work, made.flat.width, left_out, writer.separate
-        ),
-        c_text.source(name, arguments, lines, writer, tables, bool(work)),
-        stem or name,
-        _test(made, name, stem or name, ins, outs, bool(work)) if tested else "",
-    )
+    program = made.plan.pruned
+    buffers = [b for space in ("in", "out") for b in program.buffers if b.space == space]
+    named = {b: a for b, a in zip(buffers, (*ins, *outs), strict=True) if a is not None}
+    function = Function(name, program, named)
+    test = ""
+    if tested:
+        numbers = [x for a, x in zip((*ins, *outs), _example(made), strict=True) if a is not None]
+        test = test_program(function, stem or name, numbers)
+    about = header(function, about_of(made.flat.fn), left_out)
+    return CCode(name, about, function.source, stem or name, test)
 
 
-def _test(made: Native, name: str, stem: str, ins: list, outs: list, work: bool) -> str:
+def _example(made: Traced) -> list[np.ndarray]:
+    """The arguments of the example, and the results, as wide as C has them."""
     given = [x for x, baked in zip(made.flat.examples, made.flat.baked, strict=True) if not baked]
-    found = [window.copy() for window in made._run(given)]  # as wide as C has them
-    pairs = [(a, x) for a, x in zip((*ins, *outs), (*given, *found), strict=True) if a is not None]
-    return c_text.test_program(name, stem, [a for a, _ in pairs], [x for _, x in pairs], work)
-
-
-def _kept(made: Native, space: str) -> list[Buffer]:
-    """The buffers of a space that live code touches."""
-    touched = touched_buffers(made.plan.pruned)
-    return [b for b in made.plan.pruned.buffers if b.space == space and b in touched]
+    return [*given, *(window.copy() for window in made.run(given))]
 
 
 def _arguments(
-    made: Native, names: Mapping[str, str], notes: Mapping[str, str]
+    made: Traced, names: Mapping[str, str], notes: Mapping[str, str]
 ) -> tuple[list[Argument | None], list[Argument | None], list[str]]:
     """Inputs, outputs (None: no place in the signature), and the names of unread leaves."""
     flat = made.flat
@@ -184,7 +151,7 @@ def own_name(fn: Callable) -> str:
     return name if is_identifier(name) else ""
 
 
-def about(fn: Callable) -> str:
+def about_of(fn: Callable) -> str:
     """The first line of a function's own documentation."""
     text = inspect.getdoc(fn) if inspect.isfunction(fn) or inspect.ismethod(fn) else None
     return (text or "").strip().partition("\n")[0].rstrip(".")
