@@ -303,6 +303,14 @@ def while_(trace: Trace, eqn: Any, *arrays: Array) -> list[Array]:
     return carry.arrays(p.finish("while", loop, carry.kinds))
 
 
+@rule("platform_index", free=True)
+def platform_index(trace: Trace, eqn: Any) -> list[Array]:
+    """Which of several ways to write a function is the one for CPUs; the last is for all others."""
+    platforms = eqn.params["platforms"]
+    mine = [k for k, names in enumerate(platforms) if names is None or "cpu" in names]
+    return [np.array(trace.p.integer(mine[0] if mine else len(platforms) - 1), dtype=np.int64)]
+
+
 @rule("cond", long=True)
 def cond(trace: Trace, eqn: Any, index: Array, *arrays: Array) -> list[Array]:
     """Cheap branches are computed and chosen from; others are entered only where they are wanted."""

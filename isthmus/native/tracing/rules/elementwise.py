@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from isthmus.errors import NotTranslatable
+from isthmus.native.ir.program import Program
 from isthmus.native.tracing.arrays import Array, Long
 from isthmus.native.tracing.rules.indexing import replaced
 from isthmus.native.tracing.trace import RULES, Trace, kind_of, rule
@@ -50,6 +51,25 @@ def elementwise(*names: str) -> Callable:
     return register
 
 
+def unsigned_max(p: Program, x: int, y: int) -> int:
+    """The larger of two unsigned integers."""
+    return p.select(p.op("iult", x, y), y, x)
+
+
+def unsigned_min(p: Program, x: int, y: int) -> int:
+    """The smaller of two unsigned integers."""
+    return p.select(p.op("iult", y, x), y, x)
+
+
+UNSIGNED: dict[str, Callable[..., int]] = {
+    "idiv": lambda p, x, y: p.op("iudiv", x, y),
+    "irem": lambda p, x, y: p.op("iurem", x, y),
+    "imax": unsigned_max,
+    "imin": unsigned_min,
+}
+"""Operations on integers that differ where the first bit is no sign."""
+
+
 def by_kind(name: str, f: str = "", i: str = "", b: str = "", fits: bool = True) -> None:
     """A primitive that is one operation for each kind of operand."""
 
@@ -59,10 +79,8 @@ def by_kind(name: str, f: str = "", i: str = "", b: str = "", fits: bool = True)
         if not op:
             raise NotTranslatable(f"{name} of {eqn.invars[0].aval.dtype}")
         dtype = eqn.outvars[0].aval.dtype
-        if trace.full(eqn.invars[0].aval.dtype) and op in ("idiv", "irem", "imax", "imin"):
-            if op in ("imax", "imin"):
-                raise NotTranslatable(f"{name} of {dtype}")
-            return lambda *x: trace.p.op({"idiv": "iudiv", "irem": "iurem"}[op], *x)
+        if trace.full(eqn.invars[0].aval.dtype) and op in UNSIGNED:
+            return functools.partial(UNSIGNED[op], trace.p)
         if fits and dtype != np.bool_ and 8 * np.dtype(dtype).itemsize < trace.p.width:
             return lambda *x: trace.fit(trace.p.op(op, *x), dtype)
         return functools.partial(trace.p.op, op)
@@ -140,14 +158,18 @@ def absolute(trace: Trace, eqn: Any) -> Callable[..., int]:
     p, dtype = trace.p, eqn.outvars[0].aval.dtype
     if kind_of(dtype) == "f":
         return lambda x: p.op("abs", x)
+    if np.dtype(dtype).kind == "u":
+        return lambda x: x
     return lambda x: trace.fit(p.op("imax", x, p.op("isub", p.integer(0), x)), dtype)
 
 
 @elementwise("sign")
 def sign(trace: Trace, eqn: Any) -> Callable[..., int]:
     """−1, 0 or 1; NaN and signed zeros pass through."""
-    p = trace.p
-    if kind_of(eqn.outvars[0].aval.dtype) == "i":
+    p, dtype = trace.p, eqn.outvars[0].aval.dtype
+    if np.dtype(dtype).kind == "u":
+        return lambda x: p.op("b2i", p.op("ine", x, p.integer(0)))
+    if kind_of(dtype) == "i":
         one = p.integer(1)
         return lambda x: p.op("imax", p.op("imin", x, one), p.integer(-1))
 
@@ -184,8 +206,10 @@ def select(trace: Trace, eqn: Any) -> Callable[..., int]:
 
 @elementwise("clamp")
 def clamp(trace: Trace, eqn: Any) -> Callable[..., int]:
-    p = trace.p
-    low, high = ("max", "min") if kind_of(eqn.outvars[0].aval.dtype) == "f" else ("imax", "imin")
+    p, dtype = trace.p, eqn.outvars[0].aval.dtype
+    if trace.full(dtype):
+        return lambda a, x, b: unsigned_min(p, unsigned_max(p, x, a), b)
+    low, high = ("max", "min") if kind_of(dtype) == "f" else ("imax", "imin")
     return lambda a, x, b: p.op(high, p.op(low, x, a), b)
 
 
@@ -300,14 +324,15 @@ def shift(trace: Trace, eqn: Any) -> Callable[..., int]:
 def convert(trace: Trace, eqn: Any) -> Callable[..., int]:
     p, old, new = trace.p, eqn.invars[0].aval.dtype, eqn.outvars[0].aval.dtype
     way = (kind_of(old) or "") + (kind_of(new) or "")
-    if "f" in way and any(kind_of(t) == "i" and trace.full(t) for t in (old, new)):
-        raise NotTranslatable(f"conversion of {old} to {new}")
+    if way == "fi":
+        return lambda x: to_integer(trace, x, new)
+    if way == "if" and trace.full(old):
+        return lambda x: trace.fit(of_unsigned(p, x), new)
     steps: dict[str, Callable[[int], int]] = {
         "ff": lambda x: x,
         "ii": lambda x: x,
         "bb": lambda x: x,
         "if": lambda x: p.op("i2f", x),
-        "fi": lambda x: p.op("f2i", x),
         "bi": lambda x: p.op("b2i", x),
         "bf": lambda x: p.select(x, p.one, p.zero),
         "fb": lambda x: p.op("fne", x, p.zero),
@@ -316,6 +341,95 @@ def convert(trace: Trace, eqn: Any) -> Callable[..., int]:
     if way not in steps:
         raise NotTranslatable(f"conversion of {old} to {new}")
     return lambda x: trace.fit(steps[way](x), new)
+
+
+def to_integer(trace: Trace, x: int, dtype: Any) -> int:
+    """Towards zero; what is too large becomes the largest integer of the type, what is no number zero."""
+    p, dtype = trace.p, np.dtype(dtype)
+    if trace.full(dtype):
+        half = p.const(2.0 ** (p.width - 1))
+        upper = p.op("ixor", p.op("f2i", p.op("sub", x, half)), p.integer(-(2 ** (p.width - 1))))
+        low = p.op("imax", p.op("f2i", x), p.integer(0))
+        whole = p.select(p.op("fle", half, x), upper, low)
+        return p.select(p.op("fle", p.const(2.0**p.width), x), p.integer(-1), whole)
+    whole = p.op("f2i", x)
+    if 8 * dtype.itemsize >= p.width:
+        return whole
+    limits = np.iinfo(cast(Any, dtype))
+    low, high = p.integer(int(limits.min)), p.integer(int(limits.max))
+    return p.op("imax", p.op("imin", whole, high), low)
+
+
+def of_unsigned(p: Program, x: int) -> int:
+    """An unsigned integer that fills a number of the program, as a float: half of it, twice."""
+    one = p.integer(1)
+    half = p.op("ior", p.op("ishr", x, one), p.op("iand", x, one))
+    large = p.op("mul", p.const(2.0), p.op("i2f", half))
+    return p.select(p.op("ilt", x, p.integer(0)), large, p.op("i2f", x))
+
+
+@elementwise("reduce_precision")
+def reduce_precision(trace: Trace, eqn: Any) -> Callable[..., int]:
+    """Rounds to fewer bits, halves to even; what leaves the range becomes infinite or zero, as in XLA."""
+    p = trace.p
+    bits, exponent = (52, 11) if p.width == 64 else (23, 8)
+    keep, range_bits = int(eqn.params["mantissa_bits"]), int(eqn.params["exponent_bits"])
+    drop = bits - min(keep, bits)
+    bias = 2 ** (min(range_bits, exponent) - 1) - 1
+    largest = p.const(math.ldexp(2.0 - 2.0**-keep, bias) if range_bits < exponent else math.inf)
+    smallest = p.const(math.ldexp(1.0, 1 - bias))
+
+    def rounded(x: int) -> int:
+        if drop == 0:
+            return x
+        whole, last = p.op("bits", x), p.integer(drop)
+        odd = p.op("iand", p.op("ishr", whole, last), p.integer(1))
+        up = p.op("iadd", p.integer((1 << (drop - 1)) - 1), odd)
+        mask = p.integer(-(1 << drop))
+        return p.op("unbits", p.op("iand", p.op("iadd", whole, up), mask))
+
+    def scalar(x: int) -> int:
+        y = rounded(x)
+        if range_bits < exponent:
+            size = p.op("abs", y)
+            y = p.select(p.op("flt", largest, size), p.op("copysign", p.const(math.inf), x), y)
+            y = p.select(p.op("flt", size, smallest), p.op("copysign", p.zero, x), y)
+        return p.select(p.op("feq", x, x), y, x)
+
+    return scalar
+
+
+@elementwise("population_count")
+def population_count(trace: Trace, eqn: Any) -> Callable[..., int]:
+    """How many bits are set."""
+    dtype = np.dtype(eqn.outvars[0].aval.dtype)
+    return lambda x: ones_in(trace.p, trace.fit(x, np.dtype(f"u{dtype.itemsize}")))
+
+
+@elementwise("clz")
+def leading_zeros(trace: Trace, eqn: Any) -> Callable[..., int]:
+    """How many bits before the first that is set: those that are not set once all behind it are."""
+    p, dtype = trace.p, np.dtype(eqn.outvars[0].aval.dtype)
+
+    def scalar(x: int) -> int:
+        x = trace.fit(x, np.dtype(f"u{dtype.itemsize}"))
+        for k in (1, 2, 4, 8, 16, 32):
+            if k < 8 * dtype.itemsize:
+                x = p.op("ior", x, p.op("ishr", x, p.integer(k)))
+        return p.op("isub", p.integer(8 * dtype.itemsize), ones_in(p, x))
+
+    return scalar
+
+
+def ones_in(p: Program, x: int) -> int:
+    """Sums of neighbouring bits, of pairs of them, and so on."""
+    for k in (1, 2, 4, 8, 16, 32):
+        if k < p.width:
+            pattern = sum(((1 << k) - 1) << s for s in range(0, p.width, 2 * k))
+            mask = p.integer(pattern)
+            parts = p.op("iand", x, mask), p.op("iand", p.op("ishr", x, p.integer(k)), mask)
+            x = p.op("iadd", *parts)
+    return x
 
 
 @elementwise("bitcast_convert_type")
@@ -329,7 +443,7 @@ def bitcast(trace: Trace, eqn: Any) -> Callable[..., int]:
     raise NotTranslatable(f"bitcast of {old} to {new}")
 
 
-@elementwise("copy", "copy_p", "stop_gradient", "reduce_precision", "real")
+@elementwise("copy", "copy_p", "stop_gradient", "real")
 def same(trace: Trace, eqn: Any) -> Callable[..., int]:
     return lambda x: x
 
