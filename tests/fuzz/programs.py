@@ -17,7 +17,7 @@ from jax import lax
 
 FLOATS = ("float64",)
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-310, 1e300)
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-300, 1e300)
 MOST = 64
 """Entries of an array, at most."""
 
@@ -34,7 +34,7 @@ BINARY = (
     "{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} / (1.0 + jnp.abs({b}))", "jnp.maximum({a}, {b})",
     "jnp.minimum({a}, {b})", "jnp.arctan2({a}, {b})", "jnp.abs({a}) ** jnp.clip({b}, -2.0, 2.0)",
     "jnp.where({a} > {b}, {a}, {b} * 2.0)", "jnp.hypot({a}, {b})", "jnp.fmod({a}, 1.0 + jnp.abs({b}))",
-    "jnp.remainder({a}, 1.0 + jnp.abs({b}))", "jnp.copysign({a}, {b})", "lax.nextafter({a}, {b})",
+    "jnp.remainder({a}, 1.0 + jnp.abs({b}))", "jnp.copysign({a}, jnp.nan_to_num({b}))", "lax.nextafter({a}, {b})",
     "jnp.where(jnp.isnan({a}), {b}, {a})", "jnp.heaviside({a}, {b})", "jnp.floor_divide({a}, 1.0 + jnp.abs({b}))",
 )  # fmt: skip
 WHOLE_UNARY = (
