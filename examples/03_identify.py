@@ -132,7 +132,7 @@ def main(out: str = "out", quick: bool = False) -> None:
     title = "A double pendulum with friction that the model lacked"
     notes = [f"With centres of mass and inertias free too: {x}" for x in too_much.undetermined]
     notes += [f"Without torques: {words}" for words in free_swing.undetermined]
-    ist.write_report(learned, folder / "report.html", title=title, notes=notes)
+    ist.export_report(learned, folder / "report.html", title=title, notes=notes)
     ist.save(learned.model, folder / "pendulum.safetensors")
     print(f"wrote {folder}: identify.png, identify.txt, report.html, pendulum.safetensors")
     check(plain, learned, too_much, free_swing)

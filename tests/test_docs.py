@@ -54,6 +54,24 @@ def test_every_error_and_warning_is_explained():
     assert missing == []
 
 
+def test_the_table_of_errors_has_every_class_with_its_bases():
+    from isthmus import errors
+
+    classes = [cls for _, cls in inspect.getmembers(errors, inspect.isclass)]
+    ours = [cls for cls in classes if issubclass(cls, errors.IsthmusError)]
+    direct = {base for cls in ours for base in cls.__bases__} - {errors.IsthmusError, Exception}
+    rows = []
+    for cls in sorted(ours, key=lambda cls: cls.code):
+        bases = [f"`{base.__name__}`" for base in cls.__mro__[1:] if base in direct]
+        rows.append(
+            f"| {cls.code} | `{cls.__name__}` | {', '.join(bases)} |".replace("|  |", "| |")
+        )
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| IST.*$", text, re.MULTILINE) == rows
+    paragraphs = re.findall(r"^\*\*(IST\d+) `(\w+)`\.\*\*", text, re.MULTILINE)
+    assert sorted(paragraphs) == sorted((cls.code, cls.__name__) for cls in ours)
+
+
 def test_every_error_has_a_code_of_its_own():
     from isthmus import errors
 

@@ -12,9 +12,8 @@ import pytest
 
 import isthmus as ist
 from isthmus.native.ir.origins import PACKAGE
-from isthmus.native.runtime import call
+from isthmus.native.runtime import call, codes
 from isthmus.native.runtime.known import Facts, Known, digest
-from isthmus.native.targets.llvm import machine_code
 from isthmus.simulate import engine
 
 MODEL = ist.library.pendulum(2)
@@ -46,7 +45,7 @@ def test_the_second_process_neither_traces_nor_compiles(fresh, monkeypatch):
     first = work()
     fresh()
     monkeypatch.setattr(call, "plan_of", nobody)
-    monkeypatch.setattr(machine_code, "object_of", nobody)
+    monkeypatch.setattr(codes, "object_of", nobody)
     again = work()
     assert jax.tree.structure(again) == jax.tree.structure(first)
     jax.tree.map(np.testing.assert_array_equal, again, first)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from isthmus.native.ir.fold import signed
 
@@ -23,7 +23,7 @@ class Values(Protocol):
     ops: list[str]
     args: list[tuple]
     kinds: list[str]
-    known: list[Any]
+    known: list[float | None]
     zero: int
 
     def op(self, op: str, *args: int) -> int: ...
@@ -36,11 +36,11 @@ Identity = Callable[..., int | None]
 """(program, *operands) -> an equal value that is simpler, or None."""
 
 
-def _negative(x: float) -> bool:
-    return math.copysign(1.0, x) < 0.0
+def _negative(x: float | None) -> bool:
+    return x is not None and math.copysign(1.0, x) < 0.0
 
 
-def _nothing(p: Values, x: float) -> bool:
+def _nothing(p: Values, x: float | None) -> bool:
     """Adding the zero `x` changes nothing: any zero, but −0 alone where the program is strict."""
     return not p.strict or _negative(x)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from isthmus.native.ir.fold import WIDTHS, nearest_single, signed
 from isthmus.native.ir.ops import OPS
@@ -51,7 +51,7 @@ class Block:
 
     def __init__(self, kind: str, parent: Block | None = None) -> None:
         self.kind = kind
-        self.parent: Any = parent
+        self.parent: Block | None = parent
         """The block around it; None for the root."""
         self.items: list[int] = []
         self.memo: dict = {}
@@ -135,7 +135,7 @@ class Program:
         self.args: list[tuple] = []
         self.kinds: list[str] = []
         self.depths: list[int] = []
-        self.known: list[Any] = []
+        self.known: list[Plain | None] = []
         """The number behind each constant; None for other values."""
         self.origins: list[int] = []
         """The line of code behind each value, as a number of `places`."""
@@ -146,7 +146,7 @@ class Program:
         self._constants: dict[tuple, int] = {}
         self._integers: dict[int, int] = {}
         self.alive: tuple[int, set[int]] | None = None
-        """How many values there were when somebody asked which are needed, and those."""
+        """Number of values when the live ones were last found, and these: see `passes/liveness.py`."""
         self.zero = self.const(0.0)
         self.one = self.const(1.0)
 
@@ -216,7 +216,7 @@ class Program:
                 depth = depths[a]
         block = self.block
         while block.floor > depth:
-            block = block.parent
+            block = block.parent or self.root
         key = (op, args)
         found = block.memo.get(key)
         if found is not None:
@@ -234,7 +234,7 @@ class Program:
         """The outermost block, seen from here through loops, where values of this depth are known."""
         block = self.block
         while block.floor > depth:
-            block = block.parent
+            block = block.parent or self.root
         return block
 
     # memory

@@ -20,7 +20,7 @@ def live(program: Program) -> set[int]:
 
 
 class Liveness:
-    """Who owns which block, who writes which buffer, and what is needed."""
+    """Finds what is needed, from the statement that owns each block and those that write each buffer."""
 
     def __init__(self, program: Program) -> None:
         self.p = program
@@ -105,7 +105,7 @@ class Liveness:
         while block not in self.reached:
             self.reached.add(block)
             self.stack.append(self.owner[block])
-            block = block.parent
+            block = block.parent or self.p.root
 
 
 def buffers_read(program: Program, value: int) -> tuple[Buffer, ...]:

@@ -1,4 +1,4 @@
-"""Drops what nobody reads, sees through loops and stores fewer residuals, until nothing changes."""
+"""Drops values that no output depends on, carried values that never change, and residuals that need not be stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from isthmus.native.passes.residuals import slim
 
 
 def prune(program: Program) -> Program:
-    """Folds, shares and drops until loops, residuals and memory hold nothing idle."""
+    """The program without what is not needed; what one round removes may make more removable in the next."""
     program = Rebuild(program).run()
     for _ in range(3):
         found = slim(program)

@@ -1,4 +1,4 @@
-"""Which integers of a program are known to stay small: sums and products of counters, as indices are."""
+"""Which integers of a program cannot overflow: sums and products of counters, as indices are."""
 
 from __future__ import annotations
 

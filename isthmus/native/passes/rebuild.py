@@ -24,9 +24,10 @@ class Names(dict):
         self.old, self.new = old, new
 
     def __missing__(self, value: int) -> int:
-        if self.old.ops[value] != "const":
+        known = self.old.known[value]
+        if known is None:
             raise KeyError(value)
-        found = self[value] = self.new.const(self.old.known[value], self.old.kinds[value])
+        found = self[value] = self.new.const(known, self.old.kinds[value])
         return found
 
 

@@ -1,4 +1,4 @@
-"""Fewer residuals: entries of a stack that need not be stored, because they can be had otherwise.
+"""Fewer residuals: entries of a stack that need not be stored, because they can be computed again.
 
 Reverse mode through a scan stores, in every round, whatever its backward round reads. Much of that is
 the same in all rounds, or a product or sum of other stored entries: cheaper computed again than moved
@@ -15,7 +15,7 @@ from isthmus.native.passes.liveness import live
 from isthmus.native.passes.rebuild import Rebuild, Rewrite
 
 BUDGET = 3
-"""So many cheap operations are done again rather than stored and loaded."""
+"""Cheap operations that are done again rather than storing and loading their result."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -97,7 +97,7 @@ def slim(program: Program) -> Rewrite | None:
 def affordable(
     program: Program, column: Column, kept: dict[tuple[Loop, int], Column], budget: int
 ) -> int | None:
-    """What is left of `budget` after computing the column's value from `kept` ones; None: too dear."""
+    """What is left of `budget` after computing the column's value from `kept` ones; None: it costs more."""
     seen: set[int] = set()
 
     def visit(value: int, left: int) -> int | None:

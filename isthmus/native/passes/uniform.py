@@ -1,4 +1,4 @@
-"""Which values are the same in all lanes: those that only constants and shared inputs reach."""
+"""Which values are the same in all lanes: those that depend on constants and shared inputs alone."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.native.targets.llvm.machine_code import Code
-from isthmus.native.targets.llvm.movers import CODES, SIZES
+from isthmus.native.targets.layout import CODES, SIZES, Layout
 from isthmus.native.tracing.trace import fitting, kind_of
 
 
@@ -57,8 +56,7 @@ def slots(prefix: str, shapes: Sequence[tuple[str, tuple[int, ...], Any]]) -> li
 class Station:
     """Flat arrays of one thread for calls on one world: inputs, outputs, scratch."""
 
-    def __init__(self, code: Code, ins: Sequence[Slot], outs: Sequence[Slot]) -> None:
-        layout = code.layout
+    def __init__(self, layout: Layout, ins: Sequence[Slot], outs: Sequence[Slot]) -> None:
         self.inputs, self.outputs, self.work = (
             aligned(size, layout.width) for size in (layout.inputs, layout.outputs, layout.work)
         )

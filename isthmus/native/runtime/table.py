@@ -10,19 +10,18 @@ from isthmus.native.ir.origins import Place
 from isthmus.native.ir.program import Program
 from isthmus.native.passes.contract import contract
 from isthmus.native.runtime.stats import Stats, executed, operations_in
-from isthmus.native.targets.llvm.processor import has_fma
 
-MOST = 16
-"""Rows of a table; what is left is summed up in one more."""
+MAX_ROWS = 16
+"""Rows of a table; one more row has the sum of the others."""
 
 Group = TypeVar("Group")
 Tally = list[tuple[str, Place, int]]
 """For each operation in the text: its kind, its line, and how often one call runs it."""
 
 
-def tally(pruned: Program) -> Tally:
-    """All operations of one world; products fused as the processor does, functions counted as one."""
-    program = contract(pruned) if has_fma() else pruned
+def tally(pruned: Program, fused: bool) -> Tally:
+    """All operations of one world, products `fused` with sums or not; a function counts as one."""
+    program = contract(pruned) if fused else pruned
     place = program.places.place
     return [
         (program.ops[item], place(program.origins[item]), times * operations_in(program, item))
@@ -30,9 +29,9 @@ def tally(pruned: Program) -> Tally:
     ]
 
 
-def report(name: str, stats: Stats, pruned: Program) -> str:
+def report(name: str, stats: Stats, pruned: Program, fused: bool) -> str:
     """What `print(f)` shows."""
-    rows = tally(pruned)
+    rows = tally(pruned, fused)
     work = [row for row in rows if row[0] not in ("load", "store")]
     reads, writes = (sum(n for op, _, n in rows if op == which) for which in ("load", "store"))
     kinds = table(("operation",), work, lambda row: row[0], lambda op: (op,))
@@ -54,8 +53,8 @@ def table(
         runs[group(row)] += row[2]
     total = max(1, sum(runs.values()))
     ranked = runs.most_common()
-    body = [(cells(g), text[g], n) for g, n in ranked[:MOST]]
-    if rest := ranked[MOST:]:
+    body = [(cells(g), text[g], n) for g, n in ranked[:MAX_ROWS]]
+    if rest := ranked[MAX_ROWS:]:
         label = (f"{len(rest)} more", *[""] * (len(titles) - 1))
         body.append((label, sum(text[g] for g, _ in rest), sum(n for _, n in rest)))
     numbers = [(f"{in_text:,}", f"{n:,}", f"{100 * n / total:.0f} %") for _, in_text, n in body]

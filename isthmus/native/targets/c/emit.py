@@ -23,11 +23,12 @@ from isthmus.native.ir.walk import Walk
 from isthmus.native.passes.liveness import live
 from isthmus.native.passes.ranges import small_integers
 from isthmus.native.targets.c.dialect import C99, Dialect, Place
-from isthmus.native.targets.c.expressions import ATOM, SUM, UNARY, Expression, literal
+from isthmus.native.targets.c.expressions import PRODUCT, SUM, UNARY, Expression, literal
 from isthmus.native.targets.c.operations import OPERATIONS, Scope
 
 LONGEST = 48
 """Characters of a formula that may still stand inside another one."""
+ZERO = Expression("0")
 JOINED = "((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]))"
 """The sum of a product's eight parts, in the order that `Product` defines."""
 
@@ -49,7 +50,7 @@ class Writer(Walk):
         self.counts = {"t": 0, "i": 0}
         self.reads = self.writes = 0
         self.separate = False
-        """Some array of the caller is read after a result was written: they must not overlap."""
+        """An array of the caller is read after a result was written: they must not overlap."""
         self._count_uses()
 
     def run(self) -> list[str]:
@@ -57,7 +58,7 @@ class Writer(Walk):
         self.block(self.p.root)
         return self.lines
 
-    # who uses what
+    # uses of values
 
     def _count_uses(self) -> None:
         self.users: dict[int, list[Block]] = {}
@@ -95,7 +96,7 @@ class Writer(Walk):
         return [(v, block) for v in operands(self.p, item)]
 
     def _is_pinned(self, item: int) -> bool:
-        """Not to be computed later than where it stands, or not of C's type `int`."""
+        """Must be computed where it stands, or would be of C's type `int` inside a formula."""
         op, args, p = self.p.ops[item], self.p.args[item], self.p
         if op == "store" and args[0].space == "out":
             self.pinned.add(args[2])
@@ -106,7 +107,7 @@ class Writer(Walk):
         )
 
     def kept(self, record: Loop | Branch) -> list[int]:
-        """Which carried values or results somebody needs."""
+        """Which carried values or results are needed."""
         names = record.results if isinstance(record, Branch) else record.params
         return [k for k, v in enumerate(names) if v in self.live]
 
@@ -209,11 +210,14 @@ class Writer(Walk):
     def grid(self, view: View, *indices: str) -> str:
         """The entry of a view at counters, those of a single round being empty."""
         start = self.expression(view.start)
-        terms = [] if start.text == "0" else [start.within(SUM)]
+        terms = [] if start.text == "0" else [start]
         for name, stride in zip(indices, view.strides, strict=True):
-            if name and stride:
-                terms.append(name if stride == 1 else f"{stride} * {name}")
-        at = Expression(" + ".join(terms) or "0", SUM if terms else ATOM)
+            if name and stride == 1:
+                terms.append(Expression(name))
+            elif name and stride:
+                terms.append(Expression(f"{stride} * {name}", PRODUCT))
+        text = " + ".join(term.within(SUM) for term in terms)
+        at = Expression(text, SUM if len(terms) > 1 else terms[0].level) if terms else ZERO
         return self.entry(view.buffer, at).text
 
     # control

@@ -28,7 +28,7 @@ KEYWORDS = frozenset(
     "public template this throw try typename using virtual xor".split()
 )
 """Words that cannot be the name of an argument."""
-OURS = re.compile(r"[ti][0-9]+|ist_.*|[kw][0-9]+")
+RESERVED = re.compile(r"[ti][0-9]+|ist_.*|[kw][0-9]+")
 """Names that the generated text uses itself."""
 
 
@@ -69,7 +69,7 @@ def is_taken(name: str) -> bool:
         name in KEYWORDS
         or name.removesuffix("f") in OPERATIONS
         or name in OPERATIONS
-        or OURS.fullmatch(name) is not None
+        or RESERVED.fullmatch(name) is not None
     )
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from isthmus.errors import NotTranslatable
+from isthmus.native.ir.ops import FUNCTION
 from isthmus.native.ir.program import Program
 from isthmus.native.tracing.arrays import Array, Long
 from isthmus.native.tracing.rules.indexing import replaced
-from isthmus.native.tracing.trace import RULES, Trace, kind_of, rule
+from isthmus.native.tracing.trace import RULES, Trace, cost_of_entry, kind_of, rule
+
+WRITTEN_OUT = 64
+"""Elementary functions of so many entries are written out one by one."""
 
 
 def entrywise(
@@ -34,6 +38,15 @@ def entrywise(
     return np.array(made, dtype=np.int64).reshape(shape)
 
 
+def in_a_loop(trace: Trace, eqn: Any, arrays: Sequence[Array]) -> bool:
+    """Whether a function of many values is a loop over memory instead of being written out for each of them."""
+    if math.prod(eqn.outvars[0].aval.shape) <= WRITTEN_OUT:
+        return False
+    if cost_of_entry(eqn.primitive.name) < FUNCTION or any(isinstance(a, Long) for a in arrays):
+        return False
+    return any(trace.p.constant(v) is None for a in arrays for v in cast(Any, a).ravel().tolist())
+
+
 def elementwise(*names: str) -> Callable:
     """Registers `make(trace, equation) -> scalar function` for the primitives `names`."""
 
@@ -44,6 +57,11 @@ def elementwise(*names: str) -> Callable:
             if kind is None:
                 raise NotTranslatable(f"{eqn.primitive.name} of {eqn.outvars[0].aval.dtype}")
             shape = tuple(eqn.outvars[0].aval.shape)
+            if in_a_loop(trace, eqn, arrays):
+                made = entrywise(
+                    trace, make(trace, eqn), shape, kind, *map(trace.memory.long, arrays)
+                )
+                return [trace.memory.settled(made)]
             return [entrywise(trace, make(trace, eqn), shape, kind, *arrays)]
 
         return make
