@@ -20,7 +20,15 @@ from isthmus.native.runtime.cores import cores
 from isthmus.native.runtime.jax_call import as_jax
 from isthmus.native.runtime.known import Known
 from isthmus.native.runtime.pipeline import Plan, plan_of
-from isthmus.native.runtime.slots import Slot, Station, describe, inside, slots, transportable
+from isthmus.native.runtime.slots import (
+    Slot,
+    Station,
+    checked,
+    describe,
+    inside,
+    slots,
+    transportable,
+)
 from isthmus.native.runtime.stats import Stats
 from isthmus.native.runtime.store import usable
 from isthmus.native.runtime.table import report
@@ -92,6 +100,7 @@ class Native:
         self._codes: dict[str, Code] = {}
         self._local = threading.local()
         self._scratch: list[np.ndarray] = []
+        self._whole = [k for k, slot in enumerate(self.inputs) if slot.dtype.kind in "iu"]
         self._narrow = [
             (k, slot.dtype)
             for k, slot in enumerate(self.outputs)
@@ -213,6 +222,9 @@ class Native:
             if getattr(leaf, "shape", ()) != window.shape:
                 raise self._misfit(leaves)
             np.copyto(window, leaf, casting="same_kind")
+        for k in self._whole:
+            if getattr(leaves[k], "dtype", None) != self.inputs[k].dtype:
+                checked(leaves[k], self.inputs[k])
         local.run(*station.args)
         return station.out
 

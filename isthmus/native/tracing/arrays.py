@@ -211,9 +211,10 @@ class Memory:
             if key in seen.memo:
                 return seen.memo[key]
             seen = seen.parent
-        numbers = [p.constant(v) for v in flat.tolist()]
+        numbers: list[Any] = [p.constant(v) for v in flat.tolist()]
         if None not in numbers:
-            buffer = p.buffer(f"k{len(p.buffers)}", "const", flat.size, kind, data=tuple(numbers))
+            data = tuple(map(int, numbers)) if kind == "b" else tuple(numbers)
+            buffer = p.buffer(f"k{len(p.buffers)}", "const", flat.size, kind, data=data)
         else:
             buffer = p.buffer(f"s{len(p.buffers)}", "work", flat.size, kind)
             p.block = block

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax.extend import core as jex_core
 
-from isthmus.errors import NotTranslatable
+from isthmus.errors import BadOption, NotTranslatable
 from isthmus.native.ir.ops import OPS
 from isthmus.native.ir.program import Program
 from isthmus.native.tracing.arrays import HEAVY, Array, Long, Memory, TooLarge
@@ -73,15 +73,27 @@ def width_of(leaves: Sequence[Any]) -> int:
 
 
 def example_array(x: Any, width: int = 64) -> np.ndarray:
-    """An example or argument as NumPy: floats and integers of `width` bits, truths as bool."""
+    """An example or argument as NumPy: floats of `width` bits, integers as they are but of `width` bits at most."""
     array = np.asarray(x)
     if array.dtype.kind == "f" or array.dtype.name == "bfloat16":
         return array.astype(f"f{width // 8}", copy=False)
     if array.dtype.kind in "iu":
-        return array.astype(f"i{width // 8}", copy=False)
+        size = min(array.dtype.itemsize, width // 8)
+        return fitting(array, np.dtype(f"{array.dtype.kind}{size}"))
     if array.dtype.kind == "b":
         return array
     raise NotTranslatable(f"an array of dtype {array.dtype}")
+
+
+def fitting(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Integers in another type; refused if one of them does not fit into it."""
+    if x.dtype == dtype or np.can_cast(x.dtype, dtype, "safe"):
+        return x.astype(dtype, copy=False)
+    limits = np.iinfo(dtype)
+    if x.size and (int(x.min()) < limits.min or int(x.max()) > limits.max):
+        worst = max((int(x.min()), int(x.max())), key=abs)
+        raise BadOption(f"{worst} does not fit into {dtype}, for which the function was compiled.")
+    return x.astype(dtype)
 
 
 class Trace:
@@ -103,6 +115,8 @@ class Trace:
             raise NotTranslatable(f"a constant of dtype {array.dtype}")
         if kind == "f":
             array = array.astype(f"f{self.p.width // 8}", copy=False)
+        elif kind == "i":
+            array = self.signed(array)
         flat = array.ravel().tolist()
         if len(flat) > LITERAL_VALUES and len(set(flat)) > 1:
             p = self.p
@@ -126,6 +140,12 @@ class Trace:
             bits, is_signed = self.p.integer(8 * dtype.itemsize), self.p.integer(dtype.kind == "i")
             return self.p.op("wrap", value, bits, is_signed)
         return value
+
+    def signed(self, array: np.ndarray) -> np.ndarray:
+        """Integers as the program holds them, in which the first bit of the largest unsigned ones is a sign."""
+        if array.dtype.itemsize * 8 > self.p.width:
+            array = fitting(array, np.dtype(f"{array.dtype.kind}{self.p.width // 8}"))
+        return array.view(f"i{self.p.width // 8}") if self.full(array.dtype) else array
 
     def full(self, dtype: Any) -> bool:
         """An unsigned `dtype` that fills the integers of the program, whose sign then is just a bit."""

@@ -2,6 +2,7 @@
 
 from isthmus.native.tracing.rules import (
     control,
+    conversions,
     elementwise,
     indexing,
     linalg,
@@ -9,10 +10,12 @@ from isthmus.native.tracing.rules import (
     products,
     reduce,
     shape,
+    while_loop,
 )
 
 __all__ = [
     "control",
+    "conversions",
     "elementwise",
     "indexing",
     "linalg",
@@ -20,4 +23,5 @@ __all__ = [
     "products",
     "reduce",
     "shape",
+    "while_loop",
 ]
