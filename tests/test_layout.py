@@ -141,6 +141,13 @@ def test_every_module_opens_with_what_it_computes():
     assert_none([f"{shown(p)} has no docstring" for p in ALL if not ast.get_docstring(parsed(p))])
 
 
+def test_only_the_roof_imports_for_type_checkers_alone():
+    """Annotations are checked at run time, so their names must exist then."""
+    roof = ROOT / "isthmus" / "__init__.py"
+    named = [p for p in OURS if p != roof and "TYPE_CHECKING" in p.read_text(encoding="utf-8")]
+    assert_none([f"{shown(path)} has TYPE_CHECKING" for path in named])
+
+
 def test_every_public_name_has_one_home():
     """The roof and each package list their names in `__all__`; no name stands in two lists."""
     homes: dict[str, list[str]] = {}
