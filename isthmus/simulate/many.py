@@ -57,7 +57,7 @@ def rollout_many(
     native code (None: as many as pay).
     """
     scheme = integrator_of(integrator, explicit, substeps)
-    check_state(models, states)
+    check_state(models, states, batched=True)
     states = with_memory(models, states)
     given = controls if callable(controls) or controls is None else as_control(controls)
     axes, sizes = _axes(models, states, given)
@@ -65,7 +65,7 @@ def rollout_many(
         found = ", ".join(f"{name}: {size}" for name, size in sizes.items()) or "none has one"
         raise BadShape(f"model, state and controls need one common batch axis; {found}.")
     first, count = _first(given, axes[2]), steps
-    _, steps = prepare(models, first, count)
+    _, steps = prepare(models, first, count, finite=not axes[2])
     given = Control() if given is None else given
     check_dt(models, dt)
     chosen = tuple(select(models, name, extras(first)) for name in names(record))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadOption, BadShape
+from isthmus.model.arguments import check_single
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model
 from isthmus.model.state import (
@@ -18,6 +20,7 @@ from isthmus.model.state import (
     State,
     as_control,
     check_control,
+    check_prescribed,
     check_state,
     prescribed_rows,
     with_memory,
@@ -54,9 +57,11 @@ def step(
     named.
     """
     scheme, given = integrator_of(integrator, explicit, substeps), as_control(control)
+    check_single(model, "rollout_many")
     check_state(model, state)
     state = with_memory(model, state)
     check_control(model, given)
+    check_prescribed(model, given)
     check_dt(model, dt)
     warn_if_stiff(model, state, dt, scheme)
     if wants_native(engine, model, state, given, dt):
@@ -94,6 +99,7 @@ def rollout(
     `integrator` and `engine` as in `step`.
     """
     scheme = integrator_of(integrator, explicit, substeps)
+    check_single(model, "rollout_many")
     check_state(model, state)
     state = with_memory(model, state)
     controls, steps = prepare(model, controls, steps)
@@ -163,7 +169,7 @@ def run(
     def one(carry: tuple, at: tuple) -> tuple[tuple, tuple]:
         (q, v, memory), (k, given) = carry, at
         here = State(q, v, memory, times[k])
-        control = as_control(controls(here.time, here)) if callable(controls) else given
+        control = _commanded(model, controls, here) if callable(controls) else given
         begin, control = _imposed_unless_last(model, here, control, k, steps)
         after, signal = advance(model, begin, control, dt, scheme)
         kept = tuple(selection.pick(signal[selection.name]) for selection in chosen)
@@ -202,6 +208,14 @@ def _scan(one: Callable, carry: Any, xs: Any, length: int, interval: int | None)
     return carry, jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
 
 
+def _commanded(model: Model, law: Callable[[Any, State], Any], here: State) -> Control:
+    """What a control law says at one state, checked."""
+    control = as_control(law(here.time, here))
+    check_control(model, control)
+    check_prescribed(model, control)
+    return control
+
+
 def _padded(controls: Control, rows: int) -> Control:
     """The controls with the last row repeated, where one more row is asked for."""
 
@@ -237,8 +251,10 @@ def _as_floats(state: State) -> State:
 # what was asked for --------------------------------------------------------------------------------------
 
 
-def prepare(model: Model, controls: Controls, steps: int | None) -> tuple[Any, int]:
-    """Controls as a `Control` with time first, or a function; and the number of steps."""
+def prepare(
+    model: Model, controls: Controls, steps: int | None, *, finite: bool = True
+) -> tuple[Any, int]:
+    """Controls as a `Control` with time first, or a function; and the number of steps. `finite`: refuses nan."""
     if callable(controls) or controls is None:
         if steps is None:
             raise BadOption(
@@ -247,7 +263,9 @@ def prepare(model: Model, controls: Controls, steps: int | None) -> tuple[Any, i
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
             raise BadOption(f"steps must be a whole number from 0, not {steps!r}.")
         if controls is None:
-            check_control(model, Control())
+            check_prescribed(model, Control())
+        else:
+            check_law(controls)
         return (Control() if controls is None else controls), int(steps)
     given = as_control(controls)
     lengths = {np.shape(x)[0] if np.ndim(x) else -1 for x in jax.tree.leaves(given)}
@@ -258,8 +276,22 @@ def prepare(model: Model, controls: Controls, steps: int | None) -> tuple[Any, i
     length = lengths.pop()
     if steps is not None and steps != length:
         raise BadShape(f"controls has {length} rows but steps={steps}; leave one of them out.")
-    check_control(model, given, (length,))
+    check_control(model, given, (length,), finite=finite)
+    check_prescribed(model, given)
     return given, length
+
+
+def check_law(law: Callable) -> None:
+    """Refuses a control law that cannot be called with time and state."""
+    try:
+        inspect.signature(law).bind(0.0, None)
+    except TypeError:
+        name = getattr(law, "__name__", type(law).__name__)
+        raise BadOption(
+            f"the control law {name!r} must take two arguments, time [s] and State, and return torques or a Control."
+        ) from None
+    except ValueError:  # a built-in function without a signature
+        return
 
 
 def names(record: Sequence[str]) -> tuple[str, ...]:
@@ -271,7 +303,7 @@ def extras(controls: Any) -> tuple[str, ...]:
 
 
 def check_dt(model: Model, dt: Number) -> None:
-    if not is_traced(dt) and not (np.ndim(dt) == 0 and np.isfinite(dt) and dt > 0):
+    if not is_traced(dt) and not _is_positive_number(dt):
         raise BadOption(f"dt must be a positive number of seconds, not {dt!r}.")
     if model.delay_steps and not is_traced((model.joint_delay, dt)):
         longest = float(np.max(model.joint_delay)) / float(dt)
@@ -280,6 +312,10 @@ def check_dt(model: Model, dt: Number) -> None:
                 f"a delay of {longest:.3g} steps is asked for, but this model keeps {model.delay_steps} commands: "
                 f"raise delay_steps of its actuators, or dt."
             )
+
+
+def _is_positive_number(x: Any) -> bool:
+    return np.ndim(x) == 0 and np.asarray(x).dtype.kind in "fiu" and bool(0 < x < np.inf)
 
 
 def interval(checkpoint: Checkpoint, steps: int) -> int | None:
