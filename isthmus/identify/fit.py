@@ -26,6 +26,7 @@ from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.progress import progress, wanted
 from isthmus.identify.search.search import AbstractSearch, Listener, Outcome
+from isthmus.interrupts import postponed
 from isthmus.model.model import Model
 from isthmus.phases import counted, phase
 
@@ -103,7 +104,8 @@ def fit(
         outcome = search.search(evaluation, starts, listen or bar)
         if not np.isfinite(outcome.cost[outcome.best]):
             raise BadStart(divergence(evaluation, problem.windows[1], starts[0]))
-        found = summarise(problem, outcome, starts)
+        with postponed("computing standard errors"):
+            found = summarise(problem, outcome, starts)
     found.settings["search"] = search.settings(outcome)
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)
