@@ -31,7 +31,8 @@ def entry(f: Callable[P, R]) -> Callable[P, R]:
         bound = signature.bind(*args, **kwargs)
         model, given = bound.arguments["model"], bound.arguments
         if not isinstance(model, Model):
-            raise BadOption(f"{f.__name__} needs a Model first, not {type(model).__name__}.")
+            name = getattr(f, "__name__", "this function")
+            raise BadOption(f"{name} needs a Model first, not {type(model).__name__}.")
         known = not is_traced(given)
         for name, shape in dims.items():
             if (value := given.get(name)) is None:

@@ -12,10 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from isthmus.errors import BadLog, BadOption, did_you_mean
-from isthmus.motion.motion import Motion
-
-CONTROL, FORCE, EXTRA = "joint/control", "link/external_force", "extra/"
-"""Signals of a log that act on the mechanism."""
+from isthmus.motion.motion import CONTROL, EXTRA, FORCE, Motion
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,6 +5,7 @@ Shapes are known while tracing, so these checks cost nothing in compiled code.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,10 +24,8 @@ MAX_NAMES = 8
 
 def as_floats(name: str, x: Any) -> AnyArray:
     """`x` as an array of floating-point numbers; refuses what is not real numbers."""
-    try:
+    with contextlib.suppress(TypeError, ValueError):  # of texts, rows of unequal length
         x = x if isinstance(x, np.ndarray | jax.Array) else as_leaf(x)
-    except (TypeError, ValueError):  # texts, rows of unequal length
-        x = None
     kind = getattr(x, "dtype", np.dtype(object))
     if jnp.issubdtype(kind, jnp.floating):
         return x

@@ -26,6 +26,7 @@ from isthmus.simulate.rollout import (
     native_rollout,
     prepare,
     run,
+    with_acting,
 )
 from isthmus.types import Number
 
@@ -73,8 +74,10 @@ def rollout_many(
     if wants_native(engine, models, states, None if callable(given) else given, dt):
         done = _many_native((models, states, given, dt), axes, settings, engine, threads)
         if done is not None:
-            return done
-    return _many(models, states, given, axes, dt, settings)
+            return with_acting(models, done, given, deep=axes[2])
+    return with_acting(
+        models, _many(models, states, given, axes, dt, settings), given, deep=axes[2]
+    )
 
 
 def _many_native(

@@ -31,6 +31,7 @@ from isthmus.networks.names import Selection, select
 from isthmus.simulate.accelerate import impose
 from isthmus.simulate.engine import Engine, compiled, wants_native
 from isthmus.simulate.integrate import Integrator, advance, integrator_of
+from isthmus.simulate.kept import as_signals, last_row_again, with_controls
 from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.types import AnyArray, Number
 
@@ -91,7 +92,8 @@ def rollout(
     `controls`: torques [N·m, N] of shape (steps, dof); a `Control` with time as the first axis of every array; a
     function `(t, state) -> torques or Control`; or None. For the last two forms without arrays, `steps` says how
     many. `record` names signals (`link/pose`, `joint/elbow/torque`, `point/*/position` …): they come with as
-    many rows as `t`; for the last row the last control acts on.
+    many rows as `t`; for the last row the last control acts on. What acted is recorded too, as a log has it:
+    `joint/control`, `link/external_force`, `extra/NAME`, so that `Problem` can take the motion as it is.
 
     `checkpoint` chooses the memory of a reverse-mode gradient: None keeps what every step computed; a number `n`
     keeps the state every `n` steps and computes the rest again; `"sqrt"` does so for `n = √steps`.
@@ -111,27 +113,38 @@ def rollout(
         found = native_rollout((model, state, controls, dt), settings, engine)
         if found is not None:
             fn, arguments = found
-            return fn(*arguments)
-    return _rollout(model, state, controls, dt, *settings)
+            return with_acting(model, fn(*arguments), controls)
+    return with_acting(model, _rollout(model, state, controls, dt, *settings), controls)
+
+
+def with_acting(model: Model, motion: Motion, controls: Any, *, deep: bool = False) -> Motion:
+    """The motion with its controls; those of a control law are in it already."""
+    given = Control() if callable(controls) else controls
+    return with_controls(model, motion, given, deep=deep)
 
 
 def native_rollout(given: tuple, settings: tuple, engine: Engine) -> tuple | None:
     """Native code for a rollout of one world, and the arguments it takes; a control law is part of the code."""
     model, state, controls, dt = given
+    said: tuple[str, ...] = ()
     if callable(controls):
+        if settings[0]:
+            spoken = lambda s: as_signals(_commanded(model, controls, s))
+            said = tuple(jax.eval_shape(spoken, state))
         fn = lambda m, s, h: run(m, s, controls, h, *settings)
         arguments: tuple = (model, state, dt)
         key: tuple = ("rollout", settings, controls)
     else:
         fn = lambda m, s, c, h: run(m, s, c, h, *settings)
         arguments, key = (model, state, controls, dt), ("rollout", settings)
-    found = compiled(fn, arguments, key, engine, _outline(model, settings[1]))
+    found = compiled(fn, arguments, key, engine, _outline(model, settings[1], said))
     return None if found is None else (found, arguments)
 
 
-def _outline(model: Model, chosen: tuple[Selection, ...]) -> Motion:
-    """A motion of the structure that `run` gives."""
+def _outline(model: Model, chosen: tuple[Selection, ...], said: tuple[str, ...]) -> Motion:
+    """A motion of the structure that `run` gives; `said` names the signals of a control law."""
     signals: dict[str, AnyArray] = {selection.text: np.zeros(1) for selection in chosen}
+    signals = dict.fromkeys(said, np.zeros(1)) | signals
     q, v = np.zeros((1, model.nq)), np.zeros((1, model.dof))
     return Motion(np.zeros(1), q, v, signals, joints_of(model))
 
@@ -173,14 +186,16 @@ def run(
         begin, control = _imposed_unless_last(model, here, control, k, steps)
         after, signal = advance(model, begin, control, dt, scheme)
         kept = tuple(selection.pick(signal[selection.name]) for selection in chosen)
-        return (after.q, after.v, after.memory), (begin.q, begin.v, kept)
+        said = as_signals(control) if callable(controls) else {}
+        return (after.q, after.v, after.memory), (begin.q, begin.v, kept, said)
 
     given = None if callable(controls) else _padded(controls, rows)
     carry = (start.q, start.v, start.memory)
-    last, (q, v, kept) = _scan(one, carry, (jnp.arange(rows), given), rows, every)
+    last, (q, v, kept, said) = _scan(one, carry, (jnp.arange(rows), given), rows, every)
     if not chosen:
         q, v = jnp.concatenate([q, last[0][None]]), jnp.concatenate([v, last[1][None]])
-    signals = {selection.text: value for selection, value in zip(chosen, kept, strict=True)}
+    signals = {name: last_row_again(x[:steps]) for name, x in said.items() if steps}
+    signals |= {selection.text: value for selection, value in zip(chosen, kept, strict=True)}
     return Motion(times, q, v, signals, joints_of(model))
 
 

@@ -13,9 +13,10 @@ from isthmus.errors import BadLog
 from isthmus.identify.evaluate.window import Plan, Window
 from isthmus.identify.logs.log import Log, target
 from isthmus.losses.residuals import Channel
-from isthmus.losses.windows import CONTROL, Span
+from isthmus.losses.windows import Span
 from isthmus.model.model import Model
 from isthmus.model.state import fresh_memory, prescribed_rows
+from isthmus.motion.motion import CONTROL
 
 
 def cut_windows(
