@@ -27,6 +27,9 @@ NOT_NEGATIVE = frozenset(
 """Quantities whose lower bound is 0 by default."""
 
 
+IMPOSSIBLE_BELOW_0 = frozenset("mass armature friction_speed limit_width effort delay size".split())
+"""Quantities of which nothing has a negative one; a spring or a damper that gives energy can be built."""
+
 OF_BODIES = ("link/mass", "link/com", "link/inertia")
 """Quantities that have no meaning for frames without mass and for links that never move."""
 
@@ -44,7 +47,9 @@ def leaf(model: Model, free: Free) -> list[Group]:
     rows = _rows(model, spec, free.name, pattern)
     names = leaf_names(model, spec, rows)
     here = value if rows is None else value[rows]
-    low = 0.0 if base.rsplit("/", 1)[-1] in NOT_NEGATIVE else -np.inf
+    quantity = base.rsplit("/", 1)[-1]
+    low = 0.0 if quantity in NOT_NEGATIVE else -np.inf
+    least = 0.0 if quantity in IMPOSSIBLE_BELOW_0 else -np.inf
 
     def apply(setting: Setting, x: AnyArray) -> Setting:
         full = broadcast(x, here.shape) if free.shared else x.reshape(here.shape)
@@ -53,9 +58,11 @@ def leaf(model: Model, free: Free) -> list[Group]:
 
     if free.shared:
         start = starting(free, float(np.mean(here)), (1,))
-        return [Group(free, (free.name,), (spec.unit,), start, apply, low)]
+        return [Group(free, (free.name,), (spec.unit,), start, apply, low, least)]
     units = leaf_units(model, spec, rows)
-    return [Group(free, names, units, starting(free, here.ravel(), (here.size,)), apply, low)]
+    return [
+        Group(free, names, units, starting(free, here.ravel(), (here.size,)), apply, low, least)
+    ]
 
 
 def _rows(model: Model, spec: LeafSpec, name: str, pattern: str | None) -> np.ndarray | None:
@@ -188,4 +195,4 @@ def stretched(model: Model, free: Free) -> list[Group]:
 
     labels = (free.name,) if free.shared else tuple(f"stretch/{link}" for link in links)
     start = starting(free, 1.0, (len(labels),))
-    return [Group(free, labels, ("1",), start, apply, 0.0, linear=False)]
+    return [Group(free, labels, ("1",), start, apply, 0.0, 0.0, linear=False)]
