@@ -17,7 +17,8 @@ from isthmus.describe.mjcf_actuators import AFFINE, FIXED, NO_BIAS, ON_JOINT
 from isthmus.describe.mjcf_bodies import JOINTS
 from isthmus.describe.mjcf_shapes import GEOMS
 from isthmus.describe.poses import rotation_of
-from isthmus.dynamics import (
+from isthmus.errors import DescriptionWarning
+from tests.compiled import (
     bias_torque,
     forward_dynamics,
     forward_kinematics,
@@ -25,7 +26,6 @@ from isthmus.dynamics import (
     passive_torque,
     point_motion,
 )
-from isthmus.errors import DescriptionWarning
 
 EVERYTHING = """<mujoco model="everything">
   <compiler angle="degree" eulerseq="zyx"/>

@@ -11,7 +11,10 @@ import pytest
 
 from isthmus import native
 
-pytestmark = pytest.mark.loose
+pytestmark = [
+    pytest.mark.loose,
+    pytest.mark.compiles_much("some of the ways run operation by operation"),
+]
 
 with jax.enable_x64(False):
     GOAL = jnp.array([0.5, 0.3])
