@@ -1,4 +1,4 @@
-"""Hello: a pendulum of five rods swings for a while; its energy stays, and a picture shows where it went."""
+"""Simulate a pendulum of five rods, check that its energy is conserved, and draw its motion."""
 
 import argparse
 from pathlib import Path
@@ -16,7 +16,7 @@ from isthmus.view.picture import draw_motion
 
 
 def main(out: str = "out") -> None:
-    """Simulates, checks the energy, draws `out/hello.png`."""
+    """Simulate, check the energy, and draw `out/hello.png`."""
     with jax.enable_x64(True):
         robot = ist.library.pendulum(5, lengths=(0.5, 0.4, 0.4, 0.3, 0.3))
         start = ist.State(q=[2.2, -0.4, 0.3, 0.2, -0.2], v=np.zeros(5))

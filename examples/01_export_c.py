@@ -1,4 +1,4 @@
-"""C for the controller: the step of an arm as C99, compiled and run, moves as the simulator does."""
+"""Export the step of an arm as C99, compile it with a controller in C, and compare it with the simulator."""
 
 import argparse
 import shutil
@@ -28,7 +28,7 @@ int main(void)
 
 
 def main(out: str = "out", steps: int = 1000) -> None:
-    """Writes `out/arm_step.c`, compiles it with a controller in C, and compares."""
+    """Write `out/arm_step.c`, compile it with a controller in C, and compare."""
     robot, kp, kd = ist.library.arm(), 20.0, 2.0
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def main(out: str = "out", steps: int = 1000) -> None:
     (folder / "controller.c").write_text(text, encoding="utf-8")
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
-        print("no C compiler is here: the files are written, but were not compiled")
+        print("found no C compiler: the files are written, but not compiled")
         return
     program = (folder / "controller").absolute()
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-o", str(program)]

@@ -1,4 +1,4 @@
-"""A pendulum with unknown friction learns it: a network on the passive torque, trained through the simulator."""
+"""Learn the unknown friction of a pendulum: a network on the passive torque, trained through the simulator."""
 
 import argparse
 from pathlib import Path
@@ -16,7 +16,7 @@ DT = 0.01
 
 
 def learn():
-    """The plain model, the truth, and the model that has learned from one swing of it."""
+    """Return the plain model, the true model, and the model that has learned from one swing of the true one."""
     plain = ist.library.pendulum(1)
     truth = (
         plain.set("joint/damping", 0.1).set("joint/friction", 0.6).set("joint/friction_speed", 0.5)
@@ -37,17 +37,17 @@ def friction(model, speeds):
 
 
 def main(out: str = "out") -> None:
-    """Learns, checks what was learned, draws it beside the truth."""
+    """Learn, check the result, and draw it beside the truth."""
     with jax.enable_x64(True):
         plain, truth, learned = learn()
-        start = ist.State(q=[-2.4], v=[0.0])  # another swing than the one it has seen
+        start = ist.State(q=[-2.4], v=[0.0])  # not the swing that was fitted
         swing = lambda model: ist.rollout(model, start, None, dt=DT, steps=600)
         motions = {"truth": swing(truth), "plain": swing(plain), "learned": swing(learned)}
         speeds = np.linspace(-5.0, 5.0, 201)
         torques = {"truth": friction(truth, speeds), "learned": friction(learned, speeds)}
     error = {name: np.sqrt(np.mean((m.q - motions["truth"].q) ** 2)) for name, m in motions.items()}
     print(
-        f"a swing it has not seen: off by {error['plain']:.2g} rad before, {error['learned']:.2g} rad after"
+        f"error on a new swing: {error['plain']:.2g} rad before, {error['learned']:.2g} rad after learning"
     )
     assert error["learned"] < 0.05 * error["plain"]
     path = Path(out) / "friction.png"
@@ -56,7 +56,7 @@ def main(out: str = "out") -> None:
 
 
 def draw(path, speeds, torques, motions):
-    """Learned torque over velocity beside the truth; and the swing that it predicts."""
+    """Draw the learned torque over velocity beside the truth, and the predicted swing."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.6), dpi=160)
     colours = {"truth": "#222222", "plain": "#b0b0b0", "learned": "#d1495b"}
     for name, line in (("truth", "-"), ("learned", "--")):

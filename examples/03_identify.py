@@ -1,8 +1,8 @@
-"""Identify a double pendulum from noisy logs: masses and lengths, what the physics misses, what the data cannot tell.
+"""Identify a double pendulum from noisy logs: parameters, missing physics, and what the data cannot determine.
 
-The logs come from a simulation whose truth we know: two uniform rods, driven by chirps at both joints, with friction
-that the model lacks. Four fits follow: masses and lengths, from anywhere in wide bounds; the same with a small network
-on the passive torque; centres of mass and inertias free too; and motion without torques.
+The logs come from a simulation with known parameters: two uniform rods, driven by chirps at both joints, with friction
+that the model lacks. There are four fits: masses and lengths, from anywhere in wide bounds; the same with a small
+network on the passive torque; the same with free centres of mass and inertias; and a fit to motion without torques.
 """
 
 import argparse
@@ -31,12 +31,12 @@ HOW = {"loss": ist.Windows(WINDOW), "noise": NOISE}
 
 
 def rods(p):
-    """Two uniform rods: the model, which knows no friction."""
+    """The model: two uniform rods without friction."""
     return ist.library.pendulum(lengths=p["length"], masses=p["mass"])
 
 
 def bodies(p):
-    """The same with centres of mass [m] below the joints and moments of inertia [kg·m²] of their own."""
+    """The same rods with free centres of mass [m below the joint] and free moments of inertia [kg·m²]."""
     zero, moment = jnp.zeros(2), p["inertia"]
     com = jnp.stack([zero, zero, -p["com"]], axis=1)
     inertia = jnp.stack([moment, moment, 0.01 * moment, zero, zero, zero], axis=1)
@@ -44,13 +44,13 @@ def bodies(p):
 
 
 def true_pendulum():
-    """What the logs are made with."""
+    """The model that generates the logs."""
     driven = rods(TRUE).set("joint/damping", [0.02, 0.01]).set("joint/friction", [0.1, 0.04])
     return driven.set("joint/friction_speed", 0.3)
 
 
 def record(seed, seconds, drive=1.0):
-    """A log of the true pendulum: chirps on both joints, positions and velocities with noise."""
+    """Return a log of the true pendulum: chirps on both joints, positions and velocities with noise."""
     rng = np.random.default_rng(seed)
     t = DT * np.arange(round(seconds / DT) + 1)[:, None]
     slow, fast, phase = rng.uniform(0.2, 0.5, 2), rng.uniform(1.5, 3.0, 2), rng.uniform(0.0, 6.0, 2)
@@ -66,14 +66,14 @@ def record(seed, seconds, drive=1.0):
 
 
 def identify(logs, heldout, how, rounds):
-    """Masses and lengths of the rods, by local searches from many places."""
+    """Fit masses and lengths of the rods, by local searches from many starts."""
     problem = ist.Problem(make=rods, motions=logs, free=FREE, heldout=heldout, **how)
     local = ist.LevenbergMarquardt(steps=30)
     return ist.fit(problem, ist.BasinHopping(local, islands=8, rounds=rounds))
 
 
 def learn(plain, logs, heldout, how, width):
-    """The same with a network on the passive torque, which starts with no effect."""
+    """Fit the same with a network on the passive torque, which has no effect at the start."""
     net = ist.MLP(width=width, depth=1)
     wire = ist.Wire("joint/passive_torque", reads=["joint/velocity"], net=net, name="friction")
     wired = ist.Blueprint([wire]).attach(plain.model, key=jax.random.key(0), data=logs).networks
@@ -87,7 +87,7 @@ def learn(plain, logs, heldout, how, width):
 
 
 def ask_too_much(plain, logs, how):
-    """Centres of mass and inertias free too: five numbers more than the motion can tell."""
+    """Fit centres of mass and inertias too: five parameters more than the motion can determine."""
     mass, length = found(plain, "mass"), found(plain, "length")
     free = [dataclasses.replace(f, start=found(plain, f.name)) for f in FREE]
     free.append(ist.Free("com", low=0.01, high=1.0, shape=2, start=length / 2))
@@ -96,17 +96,17 @@ def ask_too_much(plain, logs, how):
 
 
 def ask_without_torques(logs, how):
-    """The rods swing freely: nothing says how heavy they are."""
+    """Fit rods that swing freely: their motion does not determine how heavy they are."""
     return ist.fit(ist.Problem(make=rods, motions=logs, free=FREE, **how))
 
 
 def found(fit, name):
-    """Both numbers of a name."""
+    """Both estimates of a parameter."""
     return np.array([fit[f"{name}[{k}]"].value for k in range(2)])
 
 
 def main(out: str = "out", quick: bool = False) -> None:
-    """Makes logs, fits, checks what was found, writes a table, a picture and a report."""
+    """Make logs, fit, write a table, a picture and a report, and check the results."""
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     seconds, count, rounds, width = (1.6, 4, 2, 3) if quick else (4.0, 6, 5, 6)
@@ -115,7 +115,7 @@ def main(out: str = "out", quick: bool = False) -> None:
     heldout = [record(seed, seconds) for seed in (100, 101)]
     free_swings = [record(seed, seconds, drive=0.0) for seed in range(count)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the doubts are printed below
+        warnings.simplefilter("ignore")  # they are printed below
         say = lambda words: print(words, flush=True)
         say("1 of 4: masses and lengths of two rods, by basin hopping")
         plain = identify(logs, heldout, how, rounds)
@@ -132,14 +132,14 @@ def main(out: str = "out", quick: bool = False) -> None:
     title = "A double pendulum with friction that the model lacked"
     notes = [f"With centres of mass and inertias free too: {x}" for x in too_much.undetermined]
     notes += [f"Without torques: {words}" for words in free_swing.undetermined]
-    ist.write_report(learned, folder / "report.html", title=title, notes=notes)
+    ist.export_report(learned, folder / "report.html", title=title, notes=notes)
     ist.save(learned.model, folder / "pendulum.safetensors")
     print(f"wrote {folder}: identify.png, identify.txt, report.html, pendulum.safetensors")
     check(plain, learned, too_much, free_swing)
 
 
 def told(plain, learned, too_much, free_swing):
-    """The table: estimates beside the truth, errors, and what is not determined, in words."""
+    """The printed table: estimates beside the truth, errors, and what is not determined, in words."""
     lines = [f"{'':12}{'truth':>8}{'rods alone':>14}{'with network':>15}"]
     for name, unit in (("mass", "kg"), ("length", "m")):
         for k, true in enumerate(TRUE[name]):
@@ -151,7 +151,7 @@ def told(plain, learned, too_much, free_swing):
     for title, errors in (("fitted", "errors"), ("held out", "heldout")):
         pair = f"{rms(plain, errors):14.1f}{rms(learned, errors):15.1f}"
         lines.append(f"{title} [mrad]".ljust(20) + pair)
-    lines.append(f"\nA residual of {plain.noise:.0f} times the noise remains without the network.")
+    lines.append(f"\nWithout the network, the residual is {plain.noise:.0f} times the noise.")
     lines.append("With centres of mass and inertias free too:")
     lines += [f"  {words}" for words in too_much.undetermined]
     lines.append("Without torques:")
@@ -160,7 +160,7 @@ def told(plain, learned, too_much, free_swing):
 
 
 def draw(path, plain, learned, seen, unseen):
-    """Measured and predicted motion, of a log that was fitted and of one that was held out; the friction learned."""
+    """Draw measured and predicted motion of a fitted and of a held-out log, and the learned friction."""
     figure, panels = plt.subplots(
         2,
         3,
@@ -204,7 +204,7 @@ def draw(path, plain, learned, seen, unseen):
 
 
 def roll(model, log):
-    """The whole log simulated from its first row."""
+    """Simulate the whole log from its first row."""
     start = ist.State(log.q[0], log.v[0])
     return ist.rollout(model, start, log.controls[:-1], dt=DT, integrator="rk4")
 
@@ -218,20 +218,22 @@ def friction(model, joint, speeds):
 
 
 def check(plain, learned, too_much, free_swing):
-    """What must come out."""
+    """Check the results."""
     before, after = (fit.heldout["joint/position"][1] for fit in (plain, learned))
     assert plain.noise > 5.0, "the friction that the model lacks should leave a residual"
     assert after < 0.5 * before, f"held out: {before:.3g} rad before, {after:.3g} rad after"
     for name in TRUE:
         np.testing.assert_allclose(found(learned, name), TRUE[name], rtol=0.1)
-    assert not any("network/" in words for words in learned.undetermined), "weights are no news"
+    assert not any("network/" in words for words in learned.undetermined), (
+        "weights should not be listed"
+    )
     assert any("length[1]" in words for words in too_much.undetermined)
     assert any("mass[0] / mass[1]" in words for words in free_swing.undetermined)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default="out", help="folder for what is written")
-    parser.add_argument("--quick", action="store_true", help="less data, for a look")
+    parser.add_argument("--out", default="out", help="folder for the results")
+    parser.add_argument("--quick", action="store_true", help="use less data")
     given = parser.parse_args()
     main(given.out, given.quick)

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from isthmus.networks.recipes import Filter as Filter
     from isthmus.networks.recipes import Linear as Linear
     from isthmus.networks.recipes import Spline as Spline
+    from isthmus.report.write import export_report as export_report
     from isthmus.report.write import write_report as write_report
     from isthmus.simulate.many import rollout_many as rollout_many
     from isthmus.simulate.observe import observe as observe
@@ -104,6 +105,7 @@ _HOMES = {
     "detach": "isthmus.blueprint.blueprint",
     "export_c": "isthmus.export.c",
     "export_mjcf": "isthmus.export.mjcf",
+    "export_report": "isthmus.report.write",
     "export_urdf": "isthmus.export.urdf",
     "fit": "isthmus.identify.fit",
     "library": "isthmus",

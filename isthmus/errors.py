@@ -7,6 +7,7 @@ from that too, so that ordinary `except` clauses work. `docs/errors.md` explains
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable, Sequence
 
 
@@ -15,14 +16,25 @@ class IsthmusError(Exception):
 
     code = "IST000"
 
+    @property
+    def message(self) -> str:
+        """What the error says, without its code."""
+        return str(self.args[0]) if self.args else ""
+
     def __str__(self) -> str:
-        return f"{super().__str__()} [{self.code}]"
+        return f"{self.message} [{self.code}]"
 
 
-class BadDescription(IsthmusError, ValueError):
-    """A description (URDF, MJCF, Builder) with faults; all of them are listed at once."""
+# input: texts, files, recorded motion --------------------------------------------------------------------
 
-    code = "IST101"
+
+class BadInput(IsthmusError, ValueError):
+    """A text or table with faults; all of them are listed at once.
+
+    `faults` has them one by one; `source` names the file, "" where there is none.
+    """
+
+    code = "IST100"
 
     def __init__(self, faults: str | Sequence[str], source: str = "") -> None:
         self.faults: tuple[str, ...] = (faults,) if isinstance(faults, str) else tuple(faults)
@@ -34,6 +46,24 @@ class BadDescription(IsthmusError, ValueError):
             rows = "\n".join(f"  - {fault}" for fault in self.faults)
             text = f"{where}{len(self.faults)} faults:\n{rows}"
         super().__init__(text)
+
+
+class BadDescription(BadInput):
+    """A description (URDF, MJCF, Builder) that makes no mechanism."""
+
+    code = "IST101"
+
+
+class BadBlueprint(BadInput):
+    """The text of a blueprint that makes no blueprint."""
+
+    code = "IST303"
+
+
+class BadStudy(BadInput):
+    """A study file that makes no fit: unknown keys, values of another kind, names that the robot does not have."""
+
+    code = "IST604"
 
 
 class BadFile(IsthmusError, ValueError):
@@ -48,43 +78,31 @@ class MissingFile(BadFile, FileNotFoundError):
     code = "IST103"
 
 
+class BadStore(BadFile):
+    """A file of records that a run cannot continue: of another run, damaged or in use."""
+
+    code = "IST801"
+
+
 class BadMotion(IsthmusError, ValueError):
     """A motion that does not fit its robot, or that holds too little or too odd numbers for what was asked."""
 
     code = "IST104"
 
 
+class BadLog(BadMotion):
+    """A recorded motion that cannot be fitted: it does not match the robot, is too short, constant, in other units."""
+
+    code = "IST602"
+
+
+# models, names, arguments --------------------------------------------------------------------------------
+
+
 class BadModel(IsthmusError, ValueError):
     """Numbers or names that do not make a model."""
 
     code = "IST201"
-
-
-class UnknownName(IsthmusError, KeyError):
-    """A link, joint, point, leaf or signal that the model does not have."""
-
-    code = "IST202"
-
-    def __str__(self) -> str:  # KeyError would show the repr
-        return f"{self.args[0]} [{self.code}]"
-
-
-class UnknownSignal(UnknownName):
-    """A signal that no step publishes."""
-
-    code = "IST301"
-
-
-class BadWiring(IsthmusError, ValueError):
-    """A wire or blueprint that cannot be attached to this model; says which and why."""
-
-    code = "IST302"
-
-
-class BadBlueprint(BadDescription):
-    """A blueprint in text with faults; all of them are listed at once."""
-
-    code = "IST303"
 
 
 class BadShape(IsthmusError, ValueError):
@@ -99,16 +117,31 @@ class BadOption(IsthmusError, ValueError):
     code = "IST204"
 
 
+class UnknownName(IsthmusError, KeyError):
+    """A link, joint, point, leaf or signal that the model does not have."""
+
+    code = "IST202"
+
+
+class UnknownSignal(UnknownName):
+    """A signal that no step publishes."""
+
+    code = "IST301"
+
+
+class BadWiring(IsthmusError, ValueError):
+    """A wire or blueprint that cannot be attached to this model; says which and why."""
+
+    code = "IST302"
+
+
+# fitting -------------------------------------------------------------------------------------------------
+
+
 class BadFree(IsthmusError, ValueError):
     """A free number that does not exist, is free twice, or has bounds that leave nothing."""
 
     code = "IST601"
-
-
-class BadLog(IsthmusError, ValueError):
-    """A recorded motion that cannot be fitted: it does not match the robot, is too short, constant, in other units."""
-
-    code = "IST602"
 
 
 class BadStart(IsthmusError, ValueError):
@@ -117,10 +150,7 @@ class BadStart(IsthmusError, ValueError):
     code = "IST603"
 
 
-class BadStudy(BadDescription):
-    """A study file with faults; all of them are listed at once."""
-
-    code = "IST604"
+# what cannot be done -------------------------------------------------------------------------------------
 
 
 class MissingExtra(IsthmusError, ImportError):
@@ -158,12 +188,6 @@ class NotExpressible(IsthmusError, ValueError):
         super().__init__(f"{format} cannot express this model: {'; '.join(reasons)}. {remedy}")
 
 
-class BadStore(IsthmusError, ValueError):
-    """A file of records that cannot be gone on with: of another run, damaged, in use."""
-
-    code = "IST801"
-
-
 class JobFailed(IsthmusError, RuntimeError):
     """A job raised an exception in another process."""
 
@@ -171,9 +195,12 @@ class JobFailed(IsthmusError, RuntimeError):
 
 
 class WorkerDied(IsthmusError, RuntimeError):
-    """Processes died over their jobs again and again."""
+    """Worker processes died again and again."""
 
     code = "IST803"
+
+
+# warnings ------------------------------------------------------------------------------------------------
 
 
 class IsthmusWarning(UserWarning):
@@ -202,6 +229,12 @@ class FitWarning(IsthmusWarning):
 
 class FallbackWarning(IsthmusWarning):
     """A function that was to be native code runs under XLA instead."""
+
+
+def warn_renamed(old: str, new: str) -> None:
+    """Warns the caller's caller that `old` is now called `new`."""
+    text = f"{old} is now {new}; the old name will be removed in version 0.3."
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
-"""What a long call is doing right now: named phases, each with an estimate, told to whoever listens.
+"""What a long call is doing right now: named phases, each with an estimated duration, sent to listeners.
 
-Code that takes a while says so with `with phase("compiling the residual", seconds=2.0):`. Nobody needs to listen; the
-command line and `ist.fit` do. Phases may nest: the innermost one is told.
+Code that takes a while says so with `with phase("compiling the residual", seconds=2.0):`. The
+command line and `ist.fit` listen. Phases may nest: listeners get the innermost one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Phase:
 
     text: str
     seconds: float | None = None
-    """About how long it will take [s]; None: nobody knows."""
+    """About how long it will take [s]; None: unknown."""
     began: float = 0.0
     """When, by `time.perf_counter`."""
 
@@ -30,7 +30,7 @@ class Phase:
 
 
 Listener = Callable[[Phase | None], None]
-"""Told of a phase that begins, and of the one that goes on after it (None: no phase)."""
+"""Called with a phase that begins, and with the one that continues after it (None: no phase)."""
 
 _lock = threading.Lock()
 _listeners: list[Listener] = []
@@ -39,7 +39,7 @@ _open: list[Phase] = []
 
 @contextlib.contextmanager
 def phase(text: str, seconds: float | None = None) -> Generator[None]:
-    """Tells all listeners that something begins, and when it is over."""
+    """Calls all listeners when something begins, and when it is over."""
     here = Phase(text, seconds, time.perf_counter())
     with _lock:
         _open.append(here)
@@ -66,7 +66,7 @@ def listening(listener: Listener) -> Generator[None]:
 
 @contextlib.contextmanager
 def repeating(say: Callable[[str], None], every: float = 5.0, else_: str = "") -> Generator[None]:
-    """Says every so many seconds which phase goes on, and for how long; `else_` where there is none."""
+    """Says every `every` seconds which phase is running and for how long; `else_` where there is none."""
     over = threading.Event()
     start = time.perf_counter()
 

@@ -1,4 +1,4 @@
-"""Every block of Python in the documents runs, and every error code is explained."""
+"""Every block of Python in the documents runs, every link leads somewhere, and every error code is explained."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>[^\n`]*)\n(?P<code>.*?)^ *```$", re.S | re.M)
+
+
+LINK = re.compile(r"\]\((?!\w+://)(?P<path>[^)#\s]*)#?(?P<heading>[^)\s]*)\)")
 
 
 def blocks(text: str) -> list[tuple[int, str, str]]:
@@ -41,6 +44,27 @@ def test_no_python_of_a_document_escapes_the_test(document):
     assert [where for where in found if not where[1]] == [], "a block must name its language"
 
 
+def headings(document: Path) -> set[str]:
+    """The anchor of each heading, as GitHub makes it."""
+    titles = re.findall(r"^#+ (.*)$", FENCE.sub("", document.read_text(encoding="utf-8")), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_link_of_a_document_leads_to_a_file_and_a_heading(document):
+    text = FENCE.sub("", document.read_text(encoding="utf-8"))
+    for found in LINK.finditer(text):
+        target = document.parent / found["path"] if found["path"] else document
+        assert target.exists(), f"{found[0]}: there is no such file"
+        assert not found["heading"] or found["heading"] in headings(target), found[0]
+
+
+def test_the_index_lists_every_page():
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")]
+    assert [page for page in pages if page != "README.md" and f"({page})" not in index] == []
+
+
 def test_every_error_and_warning_is_explained():
     from isthmus import errors
 
@@ -53,6 +77,24 @@ def test_every_error_and_warning_is_explained():
         if f"`{cls.__name__}`" not in text or getattr(cls, "code", "") not in text
     ]
     assert missing == []
+
+
+def test_the_table_of_errors_has_every_class_with_its_bases():
+    from isthmus import errors
+
+    classes = [cls for _, cls in inspect.getmembers(errors, inspect.isclass)]
+    ours = [cls for cls in classes if issubclass(cls, errors.IsthmusError)]
+    direct = {base for cls in ours for base in cls.__bases__} - {errors.IsthmusError, Exception}
+    rows = []
+    for cls in sorted(ours, key=lambda cls: cls.code):
+        bases = [f"`{base.__name__}`" for base in cls.__mro__[1:] if base in direct]
+        rows.append(
+            f"| {cls.code} | `{cls.__name__}` | {', '.join(bases)} |".replace("|  |", "| |")
+        )
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| IST.*$", text, re.MULTILINE) == rows
+    paragraphs = re.findall(r"^\*\*(IST\d+) `(\w+)`\.\*\*", text, re.MULTILINE)
+    assert sorted(paragraphs) == sorted((cls.code, cls.__name__) for cls in ours)
 
 
 def test_every_error_has_a_code_of_its_own():

@@ -6,13 +6,24 @@ from typing import Any
 
 from isthmus.bench.machine import described
 from isthmus.bench.rows import shown, times
+from isthmus.palette import (
+    BLUE,
+    DIM,
+    FAINT,
+    GREEN,
+    GREY,
+    GRID,
+    INK,
+    PURPLE,
+    SKY,
+    VERMILION,
+    YELLOW,
+)  # fmt: skip
 
 COLOURS = {
-    "CasADi C": "#c2703d", "Pinocchio": "#4a7c59", "MJX": "#8a5a83", "Brax": "#b0a03a",
-    "XLA float64": "#2f6690", "XLA float32": "#7fa8c9",
+    "CasADi C": VERMILION, "Pinocchio": GREEN, "MJX": PURPLE, "Brax": YELLOW,
+    "XLA float64": BLUE, "XLA float32": SKY,
 }  # fmt: skip
-OTHER = "#8c8c8c"
-INK, DIM, FAINT = "#22262b", "#5a626a", "#9aa1a9"
 
 
 def compared(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -73,7 +84,7 @@ def _places(rows: list[dict[str, Any]]) -> tuple[list[float], list[tuple[str, fl
 
 
 def _bar(axes: Any, row: dict[str, Any], spot: float, label: str) -> None:
-    ratio, colour = row["ratio"], COLOURS.get(row["peer"], OTHER)
+    ratio, colour = row["ratio"], COLOURS.get(row["peer"], GREY)
     axes.barh(spot, ratio - 1.0, left=1.0, height=0.68, color=colour, alpha=0.95)
     end = max(ratio, 1.0)
     axes.annotate(
@@ -104,7 +115,7 @@ def _finish(axes: Any, rows: list[dict[str, Any]], height: float) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.tick_params(axis="x", colors=FAINT, labelsize=8, which="both", length=0)
-    axes.grid(axis="x", color="#e6e9ec", linewidth=0.8)
+    axes.grid(axis="x", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.axvline(1.0, color=INK, linewidth=1.0)
     for side in axes.spines.values():
@@ -115,7 +126,7 @@ def _finish(axes: Any, rows: list[dict[str, Any]], height: float) -> None:
     )  # fmt: skip
     axes.set_xlabel("how many times faster isthmus is (log scale)", color=FAINT, fontsize=8.5)
     names = list(dict.fromkeys(row["peer"] for row in rows))
-    patches = [Patch(color=COLOURS.get(name, OTHER), label=name) for name in names]
+    patches = [Patch(color=COLOURS.get(name, GREY), label=name) for name in names]
     axes.figure.legend(
         handles=patches, loc="upper right", frameon=False, ncols=len(names),
         fontsize=8, bbox_to_anchor=(0.995, 0.999), handlelength=1.0, columnspacing=1.2,

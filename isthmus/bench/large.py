@@ -100,5 +100,5 @@ def network(quick: bool) -> list[Row]:
 
 
 def large(quick: bool) -> list[Row]:
-    """All of them."""
+    """All benchmarks of large arrays."""
     return [*products(quick), *network(quick)]

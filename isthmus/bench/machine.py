@@ -25,7 +25,7 @@ LIBRARIES = ("isthmus", "jax", "jaxlib", "numpy", "llvmlite")
 
 
 def is_here(peer: str) -> bool:
-    """The peer can be imported; CasADi's C needs a compiler too."""
+    """Whether a peer can be imported; CasADi's C needs a compiler too."""
     module = PEERS[peer][0]
     try:
         found = all(find_spec(name) is not None for name in (module, *ALSO.get(peer, ())))
@@ -35,7 +35,7 @@ def is_here(peer: str) -> bool:
 
 
 def hint(peer: str) -> str:
-    """How to get a peer that is not here; nothing where it is."""
+    """How to install a peer; "" where it is installed."""
     if is_here(peer):
         return ""
     module, _, packages = PEERS[peer]
@@ -45,7 +45,7 @@ def hint(peer: str) -> str:
 
 
 def processor_name() -> str:
-    """What the processor is called."""
+    """The name of the processor."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

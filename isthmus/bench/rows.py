@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What we need for some work, and what a peer needs for the same."""
+    """Our time for some work, and the time of a peer for the same work."""
 
     work: str
     ours: float

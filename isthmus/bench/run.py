@@ -45,7 +45,7 @@ def run(
 ) -> dict[str, Any]:
     """Runs benchmarks: machine, versions, rows; a benchmark that fails is named with its reason.
 
-    `begin` hears the name of each benchmark as it starts.
+    `begin` is called with the name of each benchmark as it starts.
     """
     rows: list[dict[str, Any]] = []
     failed: dict[str, str] = {}

@@ -33,7 +33,7 @@ ROUNDS = 6
 """Of basin hopping; every start is an island that keeps its own best point."""
 COUNTS = (1, 10, 100)
 """Starts of the default search."""
-FEW = 20
+OTHER_STARTS = 20
 """Starts of the other searches."""
 MEASURED = 10
 """Starts that the peer is measured on."""
@@ -118,7 +118,7 @@ def rows_of(case: Case) -> list[Row]:
                 work = f"{case.work}, {what}: {right} of {count} right ({peer})"
                 total = None if theirs is None else count * theirs
                 rows.append(Row(work, ours, PEER, total, 1.0, missing=hint(PEER)))
-    few = case.starts[:FEW]
+    few = case.starts[:OTHER_STARTS]
     case.problem.evaluation.normal(case.problem.evaluation.start[None])  # the rest is compiled code
     for name, local in other_searches(len(few)):
         ours, right = _search(case.problem, local, case, few)

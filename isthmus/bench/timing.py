@@ -48,7 +48,7 @@ def cpu_seconds(run: Callable[[], object]) -> float:
 
 @contextlib.contextmanager
 def code_kept_in(place: str) -> Generator[None]:
-    """Inside, compiled code is kept in this folder, or nowhere (`off`), so that compiling is measured too."""
+    """Keeps compiled code in this folder inside the block, or nowhere (`off`), so that compiling is measured too."""
     before = os.environ.get("ISTHMUS_CACHE")
     os.environ["ISTHMUS_CACHE"] = place
     try:
@@ -61,7 +61,7 @@ def code_kept_in(place: str) -> Generator[None]:
 
 
 def fastest(*runs: Callable[[], object], repeats: int = 40) -> list[float]:
-    """Least seconds on the wall of each: for work on several threads."""
+    """Least wall-clock seconds of each function: for work on several threads."""
     found: list[list[float]] = [[] for _ in runs]
     for _ in range(repeats):
         for run, laps in zip(runs, found, strict=True):

@@ -26,7 +26,7 @@ from isthmus.blueprint.tables import Networks
 from isthmus.blueprint.text import decoded, from_toml, to_toml
 from isthmus.blueprint.wire import Named, Wire
 from isthmus.describe.files import read_bytes
-from isthmus.errors import BadWiring
+from isthmus.errors import BadWiring, warn_renamed
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.motion.files import check_target, whole_file
@@ -78,6 +78,11 @@ class Blueprint:
         return dataclasses.replace(model, networks=(*model.networks, *new))
 
     @staticmethod
+    def detach(model: Model, *names: str) -> Model:
+        """The model without its networks, or without those called `names`."""
+        return detach(model, *names)
+
+    @staticmethod
     def of(model: Model) -> Blueprint:
         """The blueprint of the networks that are in the model."""
         return Blueprint([wired.recipe for wired in model.networks])
@@ -85,26 +90,37 @@ class Blueprint:
     # as text -------------------------------------------------------------------------------------------
 
     @staticmethod
-    def read(path: str | os.PathLike[str], networks: Networks | None = None) -> Blueprint:
+    def load(path: str | os.PathLike[str], networks: Networks | None = None) -> Blueprint:
         """The blueprint in a TOML file; `networks` has modules or recipes of your own, by the kind that names them."""
         text = decoded(read_bytes(path), str(path))
         return Blueprint(from_toml(text, networks or {}, str(path)))
 
     @staticmethod
     def from_toml(text: str, networks: Networks | None = None) -> Blueprint:
-        """The blueprint that a TOML text describes; `networks` as in `read`."""
+        """The blueprint that a TOML text describes; `networks` as in `load`."""
         return Blueprint(from_toml(text, networks or {}))
 
-    def write(self, path: str | os.PathLike[str], networks: Networks | None = None) -> None:
-        """Writes a TOML file, from which `read` makes the same blueprint; `networks` as there."""
+    def save(self, path: str | os.PathLike[str], networks: Networks | None = None) -> None:
+        """Writes a TOML file, from which `load` makes the same blueprint; `networks` as there."""
         check_target(path, (".toml",))
         text = self.to_toml(networks)
         with whole_file(path) as file:
             file.write(text.encode())
 
     def to_toml(self, networks: Networks | None = None) -> str:
-        """The blueprint as TOML text; `networks` as in `read`."""
+        """The blueprint as TOML text; `networks` as in `load`."""
         return to_toml(self.wires, networks or {})
+
+    @staticmethod
+    def read(path: str | os.PathLike[str], networks: Networks | None = None) -> Blueprint:
+        """The old name of `load`, until version 0.3."""
+        warn_renamed("Blueprint.read", "Blueprint.load")
+        return Blueprint.load(path, networks)
+
+    def write(self, path: str | os.PathLike[str], networks: Networks | None = None) -> None:
+        """The old name of `save`, until version 0.3."""
+        warn_renamed("Blueprint.write", "Blueprint.save")
+        self.save(path, networks)
 
     # as a picture --------------------------------------------------------------------------------------
 

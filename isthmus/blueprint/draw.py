@@ -16,9 +16,9 @@ from isthmus.blueprint.plan import kind_of, recipe_of
 from isthmus.blueprint.wire import Wire
 from isthmus.motion.files import check_target, whole_file
 from isthmus.networks.names import PREVIOUS
+from isthmus.palette import SERIES
 
 KINDS = (".png", ".svg", ".pdf")
-COLOURS = "#0072B2 #D55E00 #009E73 #B5528C #E0A100 #56B4E9 #7A6FC2 #8C7853".split()
 """Of networks and their wires; colour-blind people tell them apart."""
 SIGNS = {"add": "+", "scale": "×", "replace": "="}
 LETTER = 0.0785
@@ -308,7 +308,7 @@ def _cut(text: str) -> str:
 
 
 def _colour(n: int) -> str:
-    return COLOURS[n % len(COLOURS)]
+    return SERIES[n % len(SERIES)]
 
 
 def _dashes(signal: str) -> Any:

@@ -41,9 +41,9 @@ def place(model: Model, text: str, who: str) -> Place:
     try:
         chosen = select(dataclasses.replace(model, networks=()), bare)
     except UnknownSignal as unknown:
-        raise UnknownSignal(f"{who} {text!r}: {unknown.args[0]}") from None
+        raise UnknownSignal(f"{who} {text!r}: {unknown.message}") from None
     except UnknownName as unknown:
-        raise BadWiring(f"{who} {text!r}: {unknown.args[0]}") from None
+        raise BadWiring(f"{who} {text!r}: {unknown.message}") from None
     spec = {s.name: s for s in signals_of(model)}[chosen.name]
     if spec.rows is None:
         return Place(text, before + spec.name, spec, None)

@@ -9,56 +9,37 @@ takes is read off its class.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isthmus.blueprint.wire import Named, Wire
-from isthmus.errors import BadOption, BadWiring, did_you_mean
+from isthmus.errors import BadWiring, did_you_mean
 from isthmus.networks.guarantees import GUARANTEES
 from isthmus.networks.recipes import RECIPES
+from isthmus.schema import ANY_TEXT, TABLE, Kind, faults_of, list_of, made, options_of, table_of
 
 Networks = Mapping[str, Any]
 """Networks of the user's, by the name that stands for them in text: a module, or a recipe."""
 
 ALWAYS = ("target", "reads", "mode", "net")
-"""What is written even where it is as it always is."""
+"""Options that are written even where they have their default."""
 
 
-def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float) and not isinstance(x, bool)
-
-
-def _is_texts(x: Any) -> bool:
-    return isinstance(x, list) and all(isinstance(text, str) for text in x)
-
-
-WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "str": ("text in quotes", lambda x: isinstance(x, str)),
-    "str | None": ("text in quotes", lambda x: isinstance(x, str)),
-    "int": ("a whole number", lambda x: isinstance(x, int) and not isinstance(x, bool)),
-    "float": ("a number", _is_number),
-    "float | None": ("a number", _is_number),
-    "bool": ("true or false", lambda x: isinstance(x, bool)),
-    "tuple[str, ...]": ("a list of texts", lambda x: isinstance(x, str) or _is_texts(x)),
-    "tuple[str, str]": ("a list of two texts", lambda x: _is_texts(x) and len(x) == 2),
-    "Any": ("a table such as { kind = \"MLP\" }", lambda x: isinstance(x, Mapping)),
-}  # fmt: skip
-"""How a field of a class is declared -> what it is called, and what may stand there."""
+OPTIONS = {
+    "net": Kind('a table such as { kind = "MLP" }', TABLE.fits),
+    "reads": Kind("a list of texts", lambda x: ANY_TEXT.fits(x) or list_of(ANY_TEXT).fits(x)),
+}
+"""What the annotations of wires and networks do not say."""
 
 
 # writing -------------------------------------------------------------------------------------------------
 
 
 def as_table(wire: Wire, networks: Networks) -> dict[str, Any]:
-    """The wire as plain data; what is as it always is stays out."""
-    table: dict[str, Any] = {}
-    for field in dataclasses.fields(wire):
-        value = getattr(wire, field.name)
-        if field.name == "net":
-            value = _net_table(wire, value, networks)
-        if field.name in ALWAYS or value != field.default:
-            table[field.name] = list(value) if isinstance(value, tuple) else value
-    return table
+    """The wire as plain data; options with their default stay out."""
+    table = table_of(wire) | {"net": _net_table(wire, wire.net, networks)}
+    default = {field.name: field.default for field in dataclasses.fields(wire)}
+    return {key: x for key, x in table.items() if key in ALWAYS or x != default[key]}
 
 
 def _net_table(wire: Wire, net: Any, networks: Networks) -> dict[str, Any]:
@@ -72,12 +53,8 @@ def _net_table(wire: Wire, net: Any, networks: Networks) -> dict[str, Any]:
             f"the wire to {wire.target!r} has a network of your own, {kind}, which has no form in text: "
             f"give it a name, networks={{{kind!r}: net}}, when writing and when reading."
         )
-    table: dict[str, Any] = {"kind": type(net).__name__}
-    for field in dataclasses.fields(net):
-        value = getattr(net, field.name)
-        value = _net_table(wire, value, networks) if field.name == "net" else value
-        table[field.name] = list(value) if isinstance(value, tuple) else value
-    return table
+    table = {"kind": type(net).__name__, **table_of(net)}
+    return table | ({"net": _net_table(wire, net.net, networks)} if "net" in table else {})
 
 
 def _own_table(wire: Wire, net: Named) -> dict[str, Any]:
@@ -96,64 +73,51 @@ def from_table(table: Any, networks: Networks, who: str) -> tuple[Wire | None, l
     """The wire that the data describe, or None and what is wrong with it; `who` begins each sentence."""
     if not isinstance(table, Mapping):
         return None, [f"{who} must be a table, [[wire]], not {table!r}."]
-    options, faults = _options(Wire, table, who)
+    faults = list(faults_of(table, options_of(Wire, OPTIONS), who))
     for name in ("target", "net"):
         if name not in table:
             faults.append(f"{who} has no {name}; say {name} = {_EXAMPLES[name]}.")
+    options = dict(table)
     if isinstance(table.get("net"), Mapping):
-        options["net"], more = _net(table["net"], networks, f"{who}, net", (*RECIPES, *GUARANTEES))
-        faults += more
-    if faults:
-        return None, faults
-    return _made(Wire, options, who)
+        kinds = (*RECIPES, *GUARANTEES)
+        options["net"] = _net(table["net"], networks, f"{who}, net", kinds, faults)
+    return (None if faults else made(Wire, options, who, faults)), faults
 
 
 _EXAMPLES = {"target": '"joint/passive_torque"', "net": '{ kind = "MLP" }'}
 
 
-def _net(table: Mapping, networks: Networks, who: str, kinds: Sequence[type]) -> tuple:
-    """The network of a table, and what is wrong with it."""
+def _net(
+    table: Mapping, networks: Networks, who: str, kinds: Sequence[type], faults: list[str]
+) -> Any:
+    """The network of a table, or None; what is wrong with it is added to `faults`."""
     known = {kind.__name__: kind for kind in kinds}
     kind = table.get("kind")
-    if not isinstance(kind, str):
-        return None, [f'{who} has no kind; say kind = "MLP", for instance.']
     rest = {key: value for key, value in table.items() if key != "kind"}
-    if kind in networks:
-        more = f"{who}: {kind!r} is given by networks=, so nothing but its kind can stand here."
-        return networks[kind], [more] if rest else []
-    if kind not in known:
+    if not isinstance(kind, str):
+        faults.append(f'{who} has no kind; say kind = "MLP", for instance.')
+    elif kind in networks:
+        if rest:
+            faults.append(f"{who}: {kind!r} is given by networks=, so it takes no options here.")
+        return networks[kind]
+    elif kind in known:
+        return _known_net(known[kind], rest, networks, f"{who} {kind}", faults)
+    else:
         near = did_you_mean(kind, [*known, *networks])
         own = f" A network of your own is named when reading: networks={{{kind!r}: ...}}."
-        return None, [f"{who}: there is no kind {kind!r}.{near}{own}"]
-    options, faults = _options(known[kind], rest, f"{who} {kind}")
-    if kind in {guarantee.__name__ for guarantee in GUARANTEES}:
-        if "net" not in rest:
-            faults.append(f"{who} {kind} has no net; say net = {_EXAMPLES['net']}.")
-        elif isinstance(rest["net"], Mapping):
-            options["net"], more = _net(rest["net"], networks, f"{who} {kind}, net", RECIPES)
-            faults += more
-    if faults:
-        return None, faults
-    return _made(known[kind], options, f"{who} {kind}")
+        faults.append(f"{who}: there is no kind {kind!r}.{near}{own}")
+    return None
 
 
-def _options(cls: Any, table: Mapping, who: str) -> tuple[dict[str, Any], list[str]]:
-    """What the table says, as far as the class takes it; and what it does not take."""
-    fields = {field.name: str(field.type) for field in dataclasses.fields(cls)}
-    options, faults = {}, []
-    for key, value in table.items():
-        if key not in fields:
-            faults.append(f"{who} does not know {key!r}.{did_you_mean(key, fields)}")
-            continue
-        wanted, fits = WANTED[fields[key]]
-        if not fits(value):
-            faults.append(f"{who}: {key} must be {wanted}, not {value!r}.")
-        options[key] = tuple(value) if isinstance(value, list) else value
-    return options, faults
-
-
-def _made(cls: Any, options: dict[str, Any], who: str) -> tuple[Any, list[str]]:
-    try:
-        return cls(**options), []
-    except BadOption as bad:
-        return None, [f"{who}: {bad.args[0]}"]
+def _known_net(
+    cls: Any, options: dict[str, Any], networks: Networks, who: str, faults: list[str]
+) -> Any:
+    """A recipe or guarantee of isthmus with these options."""
+    wrong = list(faults_of(options, options_of(cls, OPTIONS), who))
+    if cls in GUARANTEES:
+        if "net" not in options:
+            wrong.append(f"{who} has no net; say net = {_EXAMPLES['net']}.")
+        elif isinstance(options["net"], Mapping):
+            options["net"] = _net(options["net"], networks, f"{who}, net", RECIPES, wrong)
+    faults += wrong
+    return None if wrong else made(cls, options, who, faults)

@@ -1,4 +1,4 @@
-"""Arguments -> a command: tyro reads them, and what it refuses is said in one sentence.
+"""Arguments -> a command: tyro parses them, and its error messages become one sentence.
 
 Names of commands and options are checked here first, so that a misspelt one is answered with its neighbour; the
 rest of what tyro has to say is taken from the box that it prints.
@@ -20,7 +20,7 @@ from isthmus.cli.check import Check
 from isthmus.cli.export import Export
 from isthmus.cli.fit import Fit
 from isthmus.cli.info import Info
-from isthmus.cli.output import Refused
+from isthmus.cli.output import Refused, say
 from isthmus.cli.reproduce import Reproduce
 from isthmus.cli.simulate import Simulate
 from isthmus.errors import did_you_mean
@@ -34,14 +34,18 @@ DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 FILE is a URDF or MJCF file, a model that ist.save wrote, or one that comes with isthmus: library:pendulum …
 XLA runs with --xla_cpu_multi_thread_eigen=false, which is faster here, unless XLA_FLAGS says otherwise."""
 
+RENAMED = {"fit": {"--force": "--replace", "--unchecked": "--no-check"}}
+"""Old names of options, by command; they work until version 0.3 and are not in the help."""
+
 WHAT_THERE_IS = f"The commands are {', '.join(COMMANDS)}; 'isthmus --help' says more."
 
 
 def parse(argv: list[str]) -> Any:
-    """The command that is asked for, or an exit status where help or the version was printed."""
+    """The requested command, or an exit status where help or the version was printed."""
     if argv == ["--version"]:
         print(f"isthmus {__version__}")
         return 0
+    argv = _with_new_names(argv)
     _check_names(argv)
     import tyro
     from tyro.conf import FlagCreatePairsOff, subcommand
@@ -60,10 +64,18 @@ def parse(argv: list[str]) -> Any:
     raise Refused(_sentence(said.getvalue(), argv))
 
 
+def _with_new_names(argv: list[str]) -> list[str]:
+    """The arguments with old names of options replaced, each with a notice on stderr."""
+    renamed = RENAMED.get(argv[0], {}) if argv else {}
+    for old in dict.fromkeys(part for part in argv if part in renamed):
+        say(f"{old} is now {renamed[old]}; the old name will be removed in version 0.3.")
+    return [renamed.get(part, part) for part in argv]
+
+
 def _check_names(argv: list[str]) -> None:
     """Refuses unknown commands and options."""
     if not argv:
-        raise Refused(f"what shall be done? {WHAT_THERE_IS}")
+        raise Refused(f"no command was given. {WHAT_THERE_IS}")
     command, *rest = argv
     if command.startswith("-"):
         if command not in ("-h", "--help", "-H", "--help-verbose"):
@@ -72,7 +84,9 @@ def _check_names(argv: list[str]) -> None:
     if command not in COMMANDS:
         raise Refused(f"there is no command {command!r}.{did_you_mean(command, COMMANDS)}")
     fields = [field.name for field in dataclasses.fields(COMMANDS[command])]
-    known = [f"--{name}" for name in fields if name not in ("file", "files", "study")]
+    known = [
+        f"--{name.replace('_', '-')}" for name in fields if name not in ("file", "files", "study")
+    ]
     for option in (part.partition("=")[0] for part in rest if part.startswith("--")):
         if option not in (*known, "--help", "--help-verbose"):
             near = did_you_mean(option, known) or f" 'isthmus {command} --help' lists them."
@@ -80,7 +94,7 @@ def _check_names(argv: list[str]) -> None:
 
 
 def _sentence(box: str, argv: list[str]) -> str:
-    """What tyro's box says, in one sentence."""
+    """The error message in tyro's box, as one sentence."""
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip("│╭╮╰╯|+ ") for line in box.splitlines()]
     text = " ".join(line for line in lines if line and "──" not in line and "---" not in line)
     if found := re.search(
@@ -101,4 +115,4 @@ def _sentence(box: str, argv: list[str]) -> str:
         return f"'isthmus {argv[0]}' needs {found[1]}, one of {found[2].replace(',', ', ')}."
     if found := re.search(r"Unrecognized options: (.*?)(?: For full| Perhaps|$)", text):
         return f"'isthmus {argv[0]}' does not understand {found[1].strip()!r}."
-    return text.partition("For full helptext")[0].strip() or "these arguments make no command."
+    return text.partition("For full helptext")[0].strip() or "these arguments are not understood."

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from tyro.conf import arg
 
-from isthmus.cli.output import in_background, say, show, working
+from isthmus.cli.output import in_background, made_folder, say, show, working
 
 BAR = 30
 """Columns of the longest bar."""
@@ -28,8 +28,8 @@ class Bench:
     only: Annotated[tuple[str, ...], arg(metavar="NAME …")] = ()
     """importing, starting, pendulum, path, network, large, quadruped, threads, tree, sysid, sysid-arm, xla-pendulum,
     xla-quadruped."""
-    out: Annotated[str, arg(metavar="FOLDER")] = "."
-    """Where bench.json and bench.png are written; made if need be."""
+    out: Annotated[str, arg(metavar="PATH")] = "."
+    """Where to write: the folder of bench.json and bench.png, made if need be."""
 
     def run(self) -> int:
         """Measures, prints, writes; exit status 1 where a benchmark failed."""
@@ -50,14 +50,9 @@ class Bench:
 
 def _targets(folder: str) -> tuple[Path, Path]:
     """The two files, refused before the work where they cannot be written."""
-    from isthmus.errors import BadFile
     from isthmus.motion.files import check_target
 
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as failed:
-        raise BadFile(f"the folder {folder!r} cannot be made: {failed.strerror}.") from None
+    place = made_folder(folder)
     files = place / "bench.json", place / "bench.png"
     for file in files:
         check_target(file, (file.suffix,))

@@ -1,4 +1,4 @@
-"""`isthmus check`: are the derivatives of this very model right."""
+"""`isthmus check`: whether the derivatives of a model are right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isthmus.cli.numbers import positive
 from isthmus.cli.output import in_background, show, working
 from isthmus.errors import BadOption
 
-MOST_STEPS = 100_000
+MAX_STEPS = 100_000
 COLOURS = {"agrees": "green", "no effect": "dim", "kink here": "yellow", "WRONG": "bold red"}
 
 
@@ -42,8 +42,8 @@ class Check:
     def run(self) -> int:
         """Prints the table of verdicts."""
         positive(self.dt, "--dt")
-        if not 1 <= self.steps <= MOST_STEPS:
-            raise BadOption(f"--steps must be from 1 to {MOST_STEPS}, not {self.steps}.")
+        if not 1 <= self.steps <= MAX_STEPS:
+            raise BadOption(f"--steps must be from 1 to {MAX_STEPS}, not {self.steps}.")
         if not 0 <= self.seed < 2**63:
             raise BadOption(f"--seed must be a whole number from 0, not {self.seed}.")
         model = load_model(self.file, self.base, self.repair)

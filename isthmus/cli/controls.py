@@ -31,7 +31,7 @@ FORMS = "zero, numbers, NAME=NUMBER, sine:…, chirp:… or a .csv or .npz file"
 
 @dataclasses.dataclass(frozen=True)
 class Commands:
-    """What acts, as a function of time."""
+    """Commands of all degrees of freedom, as a function of time."""
 
     at: Callable[[np.ndarray, float, int], np.ndarray]
     """(numbers of steps, dt [s], how many steps there are) -> commands (steps, dof)."""
@@ -41,7 +41,7 @@ class Commands:
 
 
 def read_commands(text: str, model: Model) -> Commands:
-    """What `--control` says."""
+    """The commands that the option `--control` describes."""
     text = text.strip()
     kind, colon, rest = text.partition(":")
     if text == "zero":

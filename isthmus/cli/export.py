@@ -1,4 +1,4 @@
-"""`isthmus export`: a robot in another language, for those who run it."""
+"""`isthmus export`: a robot as C, URDF or MJCF."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tyro.conf import Positional, arg
 import isthmus as ist
 from isthmus.cli.models import Base, Repair, load_model
 from isthmus.cli.numbers import positive
-from isthmus.cli.output import in_background, working
-from isthmus.cli.simulate import MOST_SUBSTEPS, Integrator
+from isthmus.cli.output import in_background, target, working
+from isthmus.cli.simulate import MAX_SUBSTEPS, Integrator
 from isthmus.errors import BadOption
 
 To = Literal["c", "urdf", "mjcf"]
@@ -27,7 +27,7 @@ class Export:
     to: To
     """What to write."""
     out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
-    """Where; without it, the name of the robot and the usual ending, in the current folder."""
+    """Where to write: a file, or a folder for a file with the robot's name; the current folder unless given."""
     name: Annotated[str, arg(metavar="NAME", help_behavior_hint="")] = ""
     """Of the C function; without it, that of the robot and _step."""
     dt: Annotated[float, arg(metavar="S")] = 1e-3
@@ -64,14 +64,14 @@ OF_C = ("name", "dt", "parameters", "integrator", "explicit", "substeps")
 
 
 def write_c(asked: Export, model: ist.Model) -> list[str]:
-    """The step as C; what was written, and how to try it."""
+    """Writes the step as C; returns lines that say what was written and how to try it."""
     from isthmus.native.targets.c.names import identifier
     from isthmus.native.targets.c.to_c import check_path
 
     positive(asked.dt, "--dt")
-    if not 1 <= asked.substeps <= MOST_SUBSTEPS:
-        raise BadOption(f"--substeps must be from 1 to {MOST_SUBSTEPS}, not {asked.substeps}.")
-    file = check_path(asked.out or f"{asked.name or identifier(f'{model.name}_step')}.c")
+    if not 1 <= asked.substeps <= MAX_SUBSTEPS:
+        raise BadOption(f"--substeps must be from 1 to {MAX_SUBSTEPS}, not {asked.substeps}.")
+    file = check_path(target(asked.out, f"{asked.name or identifier(f'{model.name}_step')}.c"))
     options: dict[str, Any] = {
         "dt": asked.dt, "name": asked.name or None, "parameters": asked.parameters,
         "integrator": asked.integrator, "explicit": asked.explicit, "substeps": asked.substeps,
@@ -87,16 +87,17 @@ def write_c(asked: Export, model: ist.Model) -> list[str]:
 
 
 def write_urdf(asked: Export, model: ist.Model) -> list[str]:
-    """The mechanism as URDF."""
-    return _write(ist.export_urdf, asked.out or f"{model.name}.urdf", asked, model)
+    """Writes the mechanism as URDF."""
+    return _write(ist.export_urdf, ".urdf", asked, model)
 
 
 def write_mjcf(asked: Export, model: ist.Model) -> list[str]:
-    """The mechanism as MJCF."""
-    return _write(ist.export_mjcf, asked.out or f"{model.name}.xml", asked, model)
+    """Writes the mechanism as MJCF."""
+    return _write(ist.export_mjcf, ".xml", asked, model)
 
 
-def _write(export: Callable[..., None], path: str, asked: Export, model: ist.Model) -> list[str]:
+def _write(export: Callable[..., None], ending: str, asked: Export, model: ist.Model) -> list[str]:
+    path = target(asked.out, f"{model.name}{ending}")
     export(model, path, repair=asked.repair)
     return [f"wrote {path}", f"look at it: isthmus info {path}"]
 

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from isthmus.cli.live import watching
 from isthmus.cli.models import Base, Repair
 from isthmus.cli.numbers import number
-from isthmus.cli.output import Refused, in_background, say, show, working
-from isthmus.errors import BadFile, BadOption, FitWarning
+from isthmus.cli.output import Refused, target
+from isthmus.errors import BadFile, BadOption
 
-if TYPE_CHECKING:
-    from isthmus.identify.fit import Fit as Found
-    from isthmus.identify.problem.problem import Problem
-    from isthmus.study.study import Study
-
-OF_STUDIES = ("files", "out", "resume", "force", "unchecked", "init")
+OF_STUDIES = ("files", "out", "resume", "replace", "no_check", "init")
 """What may be said beside a study file; the rest stands in it."""
 NEEDS = (
     "'isthmus fit' needs a study file, or a robot and its logs: isthmus fit study.toml, or isthmus fit arm.urdf "
@@ -55,56 +48,49 @@ class Fit:
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
     out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
-    """The folder for results instead of the study's; with --init the study file, study.toml unless given."""
+    """Where to write: the folder of results instead of the study's; with --init the study file, or a folder for it."""
     init: bool = False
     """Look at robot and logs and write a study file with comments."""
     resume: bool = False
     """Go on from what the folder of results holds."""
-    force: bool = False
+    replace: bool = False
     """Replace what is there: results, or with --init the study file."""
-    unchecked: bool = False
-    """Leave out the look at the problem before the search."""
+    no_check: bool = False
+    """Do not check the problem before the search."""
 
     def run(self) -> int:
-        """Looks, searches, prints, writes."""
+        """Checks the problem, searches, prints the result and writes it."""
         if not self.files:
             raise Refused(NEEDS)
         if self.init:
             return self._begin()
-        study = self._study()
-        with working("reading robot and logs"):
-            problem = in_background(study.problem)
-        return fitted(study, problem, self)
+        given = self._given()
+        from isthmus.cli.fitting import fit_study  # loads the array libraries
+
+        return fit_study(
+            given, out=self.out, resume=self.resume, replace=self.replace, check=not self.no_check
+        )
 
     def _begin(self) -> int:
-        from isthmus.study.begin import begin_study
-
         if self.files[0].endswith(".toml"):
             raise BadOption("--init takes a robot and its logs, and writes the study itself.")
-        path = Path(self.out or "study.toml")
-        if path.exists() and not self.force:
-            raise BadFile(f"{str(path)!r} is there already; --force replaces it.")
-        from isthmus.motion.files import check_target, whole_file
+        path = target(self.out, "study.toml")
+        if path.exists() and not self.replace:
+            raise BadFile(f"{str(path)!r} exists; --replace overwrites it.")
+        from isthmus.cli.fitting import write_study  # loads the array libraries
+        from isthmus.motion.files import check_target
 
         check_target(path, (".toml",))
-        with working("looking at robot and logs"):
-            text = in_background(lambda: begin_study(self.files[0], self.files[1:], path))
-        with whole_file(path) as file:
-            file.write(text.encode())
+        write_study(self.files[0], self.files[1:], path)
         print(f"wrote {path}\nlook at it, then: isthmus fit {path}")
         return 0
 
-    def _study(self) -> Study:
-        from isthmus.study.study import Study
-
-        if Path(self.files[0]).suffix.lower() == ".toml":
-            self._refuse_what_stands_in_the_file()
-            study = Study.read(self.files[0])
-        else:
-            study = Study.from_table(self._table(), source="these arguments")
-        return (
-            dataclasses.replace(study, output=str(Path(self.out).resolve())) if self.out else study
-        )
+    def _given(self) -> Path | dict[str, Any]:
+        """The study file, or the arguments as a table."""
+        if Path(self.files[0]).suffix.lower() != ".toml":
+            return self._table()
+        self._refuse_what_stands_in_the_file()
+        return Path(self.files[0])
 
     def _refuse_what_stands_in_the_file(self) -> None:
         if len(self.files) > 1:
@@ -152,49 +138,3 @@ def _free(text: str) -> dict[str, Any]:
         raise BadOption(f"--free: {text!r} is not of the form NAME=LOW:HIGH.")
     pairs = (("low", low), ("high", high))
     return {"name": name} | {key: number(x, f"--free {name}") for key, x in pairs if x.strip()}
-
-
-def fitted(study: Study, problem: Problem, asked: Fit) -> int:
-    """The search, what it found, and the files of it."""
-    from isthmus.study.results import make_folder, write_results
-    from isthmus.study.run import search
-
-    make_folder(study, resume=asked.resume, replace=asked.force)
-    if not asked.unchecked:
-        with working("looking at the problem"):
-            found = in_background(problem.check)
-        show(*map(_coloured, str(found).splitlines()), "")
-    with warnings.catch_warnings(), watching(problem.parameters, islands(study)) as listen:
-        warnings.simplefilter("ignore", FitWarning)  # the table says the same
-        fit = search(study, problem, resume=asked.resume, listen=listen)
-    show(*map(_coloured, str(fit).splitlines()))
-    with working("writing results"):
-        written = write_results(study, problem, fit)
-    print(f"wrote {study.folder}: {', '.join(path.name for path in written.files)}")
-    for text in written.failed:
-        say(f"not written: {text}")
-    return status_of(fit, bool(written.failed))
-
-
-def islands(study: Study) -> int:
-    """How many points the search moves at once."""
-    return getattr(study.search, "islands", 1)
-
-
-def status_of(fit: Found, failed: bool) -> int:
-    """130 where the user stopped it, 1 where it did not converge or a file is missing."""
-    from isthmus.identify.search.search import Status
-
-    if fit.status == Status.INTERRUPTED.value:
-        say("stopped by Ctrl-C; the best so far is written, --resume goes on.")
-        return 130
-    return 0 if fit.status == Status.CONVERGED.value and not failed else 1
-
-
-def _coloured(line: str) -> Any:
-    from rich.text import Text
-
-    text = Text(line)
-    text.highlight_regex(r"^(worry|doubtful|correlated):", "yellow")
-    text.highlight_regex(r"^(link|joint|stretch|point|gravity|offset|delay)\S*", "cyan")
-    return text

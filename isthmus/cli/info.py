@@ -1,4 +1,4 @@
-"""`isthmus info`: what a model is."""
+"""`isthmus info`: links, joints, networks and signals of a model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Info:
     """nearest: replace impossible inertias by the nearest possible ones."""
 
     def run(self) -> int:
-        """Prints it."""
+        """Prints the description of the model."""
         model = load_model(self.file, self.base, self.repair)
         if self.json:
             print(json.dumps(as_data(model), indent=2, ensure_ascii=False, allow_nan=False))

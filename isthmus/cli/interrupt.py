@@ -1,4 +1,4 @@
-"""Ctrl-C while modules are loaded: an exception inside the start of a compiled library may end or block it."""
+"""Ctrl-C during imports: an exception inside the start-up of a compiled library may crash or block it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import threading
 from collections.abc import Generator
 from types import FrameType
 
-SOON = 0.05
-"""Seconds after which a Ctrl-C that came at a bad time is tried again."""
+RETRY_AFTER = 0.05
+"""Seconds after which a delayed Ctrl-C is sent again."""
 
 
 @contextlib.contextmanager
 def after_imports() -> Generator[None]:
-    """Inside, Ctrl-C is heard when the import that it falls into has ended; where it is ignored, it stays so."""
+    """Delays Ctrl-C until the running import has ended; where Ctrl-C is ignored, it stays ignored."""
     here = threading.current_thread() is threading.main_thread()
     if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
@@ -30,7 +30,7 @@ def after_imports() -> Generator[None]:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     if not is_importing(frame):
         signal.default_int_handler(number, frame)
-    again = threading.Timer(SOON, os.kill, (os.getpid(), number))
+    again = threading.Timer(RETRY_AFTER, os.kill, (os.getpid(), number))
     again.daemon = True
     again.start()
 

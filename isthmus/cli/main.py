@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 from isthmus.cli import output
 from isthmus.cli.interrupt import after_imports
-from isthmus.errors import BadDescription, IsthmusError, IsthmusWarning
+from isthmus.errors import BadInput, IsthmusError, IsthmusWarning
 
 XLA_FLAG = "--xla_cpu_multi_thread_eigen=false"
 """Without its thread pool, XLA runs the small arrays of a mechanism several times faster."""
-MOST_FAULTS = 20
+MAX_FAULTS = 20
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,7 +49,7 @@ def _run(argv: list[str]) -> int:
         return status
     except output.Refused as refused:
         output.say(str(refused))
-    except BadDescription as bad:
+    except BadInput as bad:
         output.say(_all_faults(bad))
     except IsthmusError as error:
         output.say(str(error))
@@ -68,11 +68,11 @@ def _run(argv: list[str]) -> int:
     return 2
 
 
-def _all_faults(bad: BadDescription) -> str:
+def _all_faults(bad: BadInput) -> str:
     """The faults of a file in one sentence."""
     if len(bad.faults) < 2:
         return str(bad)
-    listed = [f"({k}) {fault.rstrip('.')}" for k, fault in enumerate(bad.faults[:MOST_FAULTS], 1)]
+    listed = [f"({k}) {fault.rstrip('.')}" for k, fault in enumerate(bad.faults[:MAX_FAULTS], 1)]
     more = len(bad.faults) - len(listed)
     listed += [f"and {more} more"] if more else []
     where = f"{bad.source}: " if bad.source else ""

@@ -8,7 +8,6 @@ from typing import Literal
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption
 
-LIBRARY = "library:"
 LARGEST = 256 * 2**20
 """Bytes of a description; meshes are files of their own."""
 
@@ -20,14 +19,14 @@ def load_model(
     file: str, base: Base = "fixed", repair: Repair = "none", ground: float | None = None
 ) -> ist.Model:
     """The model that FILE names."""
-    if file.startswith(LIBRARY):
+    from isthmus.library.shipped import PREFIX, shipped  # loads the array libraries
+
+    if file.startswith(PREFIX):
         if (base, repair, ground) != ("fixed", "none", None):
             raise BadOption(
                 "--base, --repair and --ground are for files; models of the library stay as they are."
             )
-        from isthmus.library.shipped import shipped
-
-        return shipped(file.removeprefix(LIBRARY))
+        return shipped(file.removeprefix(PREFIX))
     if not file.strip():
         raise BadOption("FILE is empty; it is a URDF or MJCF file, a saved model, or library:NAME.")
     _refuse_what_is_no_description(file)
@@ -35,7 +34,7 @@ def load_model(
 
 
 def _refuse_what_is_no_description(file: str) -> None:
-    """Devices, pipes and huge files are refused unread; the reader says what else is wrong."""
+    """Refuses devices, pipes and huge files without reading them; the reader checks everything else."""
     path = Path(file)
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):

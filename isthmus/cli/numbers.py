@@ -48,7 +48,7 @@ def named_numbers(text: str, names: Sequence[str], where: str) -> dict[str, floa
 
 
 def _unknown(name: str, names: Sequence[str]) -> str:
-    """What is said of a name that is none: the nearest one, or the parts of a joint that has several."""
+    """The message for an unknown name: it suggests the nearest one, or the parts of a joint that has several."""
     if parts := [known for known in names if known.startswith(f"{name}.")]:
         return f"{name!r} has several numbers: {', '.join(map(repr, parts))}."
     return f"nothing that moves is called {name!r}.{did_you_mean(name, names)}"

@@ -8,8 +8,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any, TypeVar
 
+from isthmus.errors import BadFile
 from isthmus.phases import Phase, listening, repeating
 
 Result = TypeVar("Result")
@@ -22,12 +24,12 @@ _unfinished: list[threading.Event] = []
 
 
 class Refused(Exception):
-    """Arguments that make no command; the message is one sentence."""
+    """Arguments that are not understood; the message is one sentence."""
 
 
 def say(sentence: str) -> None:
     """One line on stderr."""
-    with contextlib.suppress(OSError, ValueError):  # nobody listens
+    with contextlib.suppress(OSError, ValueError):  # stderr is closed
         print("isthmus:", " ".join(sentence.split()), file=sys.stderr, flush=True)
 
 
@@ -65,9 +67,28 @@ def forgive_encodings() -> None:
 
 
 def silence() -> None:
-    """Sends what is still to be printed nowhere: the reader of the pipe has left."""
+    """Discards further output: the reader of the pipe has closed it."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def target(out: str, name: str) -> Path:
+    """The file that `--out` means: `out` itself, or the file `name` in it where `out` is a folder.
+
+    A path that ends in a slash is a folder, and is made if need be.
+    """
+    is_folder = out.endswith(("/", os.sep)) or Path(out).is_dir()
+    return made_folder(out) / name if is_folder else Path(out)
+
+
+def made_folder(path: str) -> Path:
+    """The folder `path`, made if need be."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failed:
+        raise BadFile(f"the folder {path!r} cannot be made: {failed.strerror}.") from None
+    return folder
 
 
 # waiting -------------------------------------------------------------------------------------------------
@@ -75,7 +96,7 @@ def silence() -> None:
 
 @contextlib.contextmanager
 def working(what: str, total: int | None = None) -> Generator[Callable[[int], None], None, None]:
-    """A spinner, or a bar of `total` parts, on stderr while something lasts; gives what moves the bar to a number.
+    """A spinner, or a bar of `total` parts, on stderr during some work; yields a function that sets the bar.
 
     The present phase is named beside it. Where stderr is no terminal, a line says it every five seconds.
     """
@@ -99,7 +120,7 @@ def working(what: str, total: int | None = None) -> Generator[Callable[[int], No
 
 
 def in_background(work: Callable[[], Result]) -> Result:
-    """`work()` in float64, done in a thread, so that Ctrl-C is heard at once while a compiler is at work."""
+    """`work()` in float64, in a thread, so that Ctrl-C works at once even inside a compiler."""
     import jax
 
     done: list[Result] = []

@@ -1,4 +1,4 @@
-"""A long rollout in parts of equal length: compiled once, with progress, and Ctrl-C is heard between them."""
+"""A long rollout in parts of equal length: compiled once, with progress, and Ctrl-C stops it between parts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def simulate_in_parts(
     progress: Callable[[int], None],
     **options: Any,
 ) -> ist.Motion:
-    """The motion that one rollout would give; `progress` hears how many steps are done."""
+    """The motion that one rollout would give; `progress` is called with the number of steps done."""
     whole = steps <= PART or state.memory is not None  # what motors remember is not in a Motion
     size = steps if whole else PART
     motions, here = [], state
@@ -53,7 +53,7 @@ def simulate_in_parts(
 
 
 def _in_numpy(motion: ist.Motion) -> ist.Motion:
-    """The same numbers, once they are computed."""
+    """The same motion with NumPy arrays; waits until they are computed."""
     signals: dict[str, Any] = {name: np.asarray(value) for name, value in motion.signals.items()}
     return ist.Motion(
         np.asarray(motion.t), np.asarray(motion.q), np.asarray(motion.v), signals, motion.joints

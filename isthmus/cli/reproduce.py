@@ -21,8 +21,8 @@ class Reproduce:
     """A small version within seconds; its numbers mean nothing."""
     data: Annotated[str, arg(metavar="FILE", help_behavior_hint="")] = ""
     """A recorded data set, for studies that use one."""
-    out: Annotated[str, arg(metavar="FOLDER", help_behavior_hint="")] = ""
-    """Where tables, figures and numbers go; without it, out/NAME."""
+    out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
+    """Where to write: the folder of tables, figures and numbers; out/NAME unless given."""
     seed: Annotated[int, arg(metavar="N")] = 0
     """Of all that is random."""
     set: Annotated[tuple[str, ...], arg(metavar="NAME=VALUE …")] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
@@ -12,15 +13,15 @@ from tyro.conf import Positional, arg
 import isthmus as ist
 from isthmus.cli.models import Base, Repair, load_model
 from isthmus.cli.numbers import named_numbers, positive
-from isthmus.cli.output import in_background, say, working
+from isthmus.cli.output import in_background, say, target, working
 from isthmus.errors import BadOption
 
-MOST_STEPS = 100_000_000
-MOST_SUBSTEPS = 1000
+MAX_STEPS = 100_000_000
+MAX_SUBSTEPS = 1000
 """Each one is compiled."""
 SECONDS = 2.0
 """Where nothing else says how long."""
-MOST_SHOWN = 6
+MAX_SHOWN = 6
 """Coordinates of the end state that are printed."""
 
 Integrator = Literal["semi_implicit", "explicit_euler", "rk4"]
@@ -44,9 +45,9 @@ class Simulate:
     v: Annotated[str, arg(metavar="NAME=NUMBER,…", help_behavior_hint="")] = ""
     """Velocities at the start [rad/s, m/s], such as elbow=1,trunk.vx=0.4; the others are zero."""
     out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
-    """Where to write the motion: .npz or .csv."""
+    """Where to write: the motion's file (.npz or .csv), or a folder for motion.npz."""
     plot: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
-    """Where to draw positions and velocities over time: .png, .svg or .pdf."""
+    """Where to draw positions and velocities over time: a file (.png, .svg or .pdf), or a folder for motion.png."""
     record: Annotated[tuple[str, ...], arg(metavar="SIGNAL …", help_behavior_hint="")] = ()
     """Signals to write too, such as link/pose or joint/elbow/torque; 'isthmus info' lists them."""
     integrator: Integrator = "semi_implicit"
@@ -69,9 +70,9 @@ class Simulate:
         from isthmus.cli.controls import read_commands
 
         positive(self.dt, "--dt")
-        if not 1 <= self.substeps <= MOST_SUBSTEPS:
-            raise BadOption(f"--substeps must be from 1 to {MOST_SUBSTEPS}, not {self.substeps}.")
-        self._check_targets()
+        if not 1 <= self.substeps <= MAX_SUBSTEPS:
+            raise BadOption(f"--substeps must be from 1 to {MAX_SUBSTEPS}, not {self.substeps}.")
+        files = self._targets()
         model = load_model(self.file, self.base, self.repair, self.ground)
         commands = read_commands(self.control, model)
         steps = self._steps(commands)
@@ -83,7 +84,7 @@ class Simulate:
             motion = self._simulate(model, state, commands, steps, record)
         wall = time.perf_counter() - began
         status = _report(model, motion, self.dt, wall, _conserves(model, commands))
-        self._write(model, motion)
+        _write(model, motion, *files)
         return status
 
     def _simulate(
@@ -104,13 +105,17 @@ class Simulate:
                 model, state, commands, self.dt, steps, record, progress, **options
             )
 
-    def _check_targets(self) -> None:
+    def _targets(self) -> tuple[Path | None, Path | None]:
+        """The files of motion and figure, refused before the work where they cannot be written."""
         from isthmus.motion.files import KINDS, check_target
         from isthmus.view import plot
 
-        for path, kinds in ((self.out, KINDS), (self.plot, plot.KINDS)):
+        data = target(self.out, "motion.npz") if self.out else None
+        picture = target(self.plot, "motion.png") if self.plot else None
+        for path, kinds in ((data, KINDS), (picture, plot.KINDS)):
             if path:
                 check_target(path, kinds)
+        return data, picture
 
     def _steps(self, commands: Any) -> int:
         """How many steps the options ask for."""
@@ -121,9 +126,9 @@ class Simulate:
             raise BadOption(
                 f"--seconds {seconds:g} is longer than {self.control!r}, which ends after {own:g} s."
             )
-        if seconds / self.dt > MOST_STEPS:
+        if seconds / self.dt > MAX_STEPS:
             raise BadOption(
-                f"{seconds:g} s in steps of {self.dt:g} s are {seconds / self.dt:.3g} steps; at most {MOST_STEPS:g} "
+                f"{seconds:g} s in steps of {self.dt:g} s are {seconds / self.dt:.3g} steps; at most {MAX_STEPS:g} "
                 f"can be simulated."
             )
         steps = round(seconds / self.dt)
@@ -131,17 +136,18 @@ class Simulate:
             raise BadOption(f"--seconds {seconds:g} is shorter than one step of {self.dt:g} s.")
         return steps
 
-    def _write(self, model: ist.Model, motion: ist.Motion) -> None:
-        if self.out:
-            from isthmus.motion.files import save_motion_file
 
-            save_motion_file(model, motion, self.out)
-        if self.plot:
-            from isthmus.view.plot import plot_motion, save_figure
+def _write(model: ist.Model, motion: ist.Motion, data: Path | None, picture: Path | None) -> None:
+    if data:
+        from isthmus.motion.files import save_motion_file
 
-            save_figure(plot_motion(model, motion), self.plot)
-        if written := " and ".join(filter(None, (self.out, self.plot))):
-            print(f"wrote {written}")
+        save_motion_file(model, motion, data)
+    if picture:
+        from isthmus.view.plot import plot_motion, save_figure
+
+        save_figure(plot_motion(model, motion), picture)
+    if written := " and ".join(str(path) for path in (data, picture) if path):
+        print(f"wrote {written}")
 
 
 def _start(model: ist.Model, q: str, v: str) -> ist.State:
@@ -188,7 +194,7 @@ def _refuse_too_large(model: ist.Model, steps: int, record: tuple[str, ...]) -> 
 
 
 def _conserves(model: ist.Model, commands: Any) -> bool:
-    """Whether nothing gives or takes energy, but for the ends of travel."""
+    """Whether energy is conserved, apart from joint limits."""
     losses = (model.joint_damping, model.joint_friction)
     return commands.zero and not (
         any(x.any() for x in losses)
@@ -199,7 +205,7 @@ def _conserves(model: ist.Model, commands: Any) -> bool:
 
 
 def _report(model: ist.Model, motion: ist.Motion, dt: float, wall: float, conserves: bool) -> int:
-    """Two lines; exit status 1 where the motion is not finite."""
+    """Prints two lines; returns exit status 1 where the motion is not finite."""
     import jax
     import numpy as np
 
@@ -230,5 +236,5 @@ def _positions(model: ist.Model, q: Any) -> str:
     shown = [
         f"{name} = {value:.4g}" for name, value in zip(coordinate_names(model), q, strict=True)
     ]
-    more = f" and {len(shown) - MOST_SHOWN} more" if len(shown) > MOST_SHOWN else ""
-    return ", ".join(shown[:MOST_SHOWN]) + more if shown else "nothing moves"
+    more = f" and {len(shown) - MAX_SHOWN} more" if len(shown) > MAX_SHOWN else ""
+    return ", ".join(shown[:MAX_SHOWN]) + more if shown else "nothing moves"

@@ -35,7 +35,7 @@ def aligned(motions: list[Motion], options: Options) -> Motion:
 
 
 def _spread(motion: Motion, t: np.ndarray) -> Motion:
-    """At the stamps `t`, NaN where it was not measured."""
+    """The motion at the time stamps `t`, NaN where it was not measured."""
     rows = np.searchsorted(t, np.asarray(motion.t))
 
     def put(x: AnyArray) -> np.ndarray:
@@ -49,7 +49,7 @@ def _spread(motion: Motion, t: np.ndarray) -> Motion:
 
 
 def _joined(motions: list[Motion], t: np.ndarray) -> Motion:
-    """What each has measured; two that measured the same are refused."""
+    """All measured quantities in one motion; a quantity that two tables hold is refused."""
     first, *rest = motions
     arrays: dict[str, AnyArray] = {}
     for motion in motions:

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.data.options import Options
-from isthmus.data.runs import arrays_of, ragged
+from isthmus.data.runs import ragged
 from isthmus.errors import BadFile
 from isthmus.model.model import Model
+from isthmus.motion.files import npz_arrays
 from isthmus.motion.motion import About, Motion
 from isthmus.motion.smooth import unwrap
 from isthmus.motion.spans import joints_of
@@ -62,7 +63,7 @@ def swimmer_mujoco(path: Path, options: Options) -> list[Motion]:
     that row, so it becomes the control of the row before. The last row of a run is empty and left out.
     """
     motions = []
-    for name, runs in arrays_of(path).items():
+    for name, runs in npz_arrays(path).items():
         if runs.ndim != 3 or runs.shape[2] != 22:
             raise BadFile(
                 f"{str(path)!r}: {name!r} has shape {runs.shape}, not runs of rows of 22."

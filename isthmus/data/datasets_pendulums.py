@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.data.options import Options
-from isthmus.data.runs import arrays_of, files_in, ragged
+from isthmus.data.runs import files_in, ragged
 from isthmus.data.tables import csv_columns
 from isthmus.errors import BadFile
+from isthmus.motion.files import npz_arrays
 from isthmus.motion.motion import About, Motion
 from isthmus.motion.smooth import unwrap
 from isthmus.types import AnyArray
@@ -64,7 +65,7 @@ def dfki_double_pendulum(path: Path, options: Options) -> list[Motion]:
     were told [N·m]: a rollout that shall follow the log is driven by the first.
     """
     if path.suffix.lower() == ".npz":
-        return [_nine(path, name, x) for name, x in arrays_of(path).items()]
+        return [_nine(path, name, x) for name, x in npz_arrays(path).items()]
     return [_lab(file) for file in files_in(path, ".csv")]
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.data.options import Options
-from isthmus.data.runs import arrays_of, files_in
+from isthmus.data.runs import files_in
 from isthmus.errors import BadFile, MissingExtra
+from isthmus.motion.files import npz_arrays
 from isthmus.motion.motion import About, Motion
 from isthmus.motion.smooth import unwrap
 
@@ -36,12 +37,12 @@ def mit_push(path: Path, options: Options) -> list[Motion]:
 
 def outlines(path: Path) -> dict[str, np.ndarray]:
     """The corners [m] of each object in its own frame, from a gathered NPZ file."""
-    arrays = arrays_of(path)
+    arrays = npz_arrays(path)
     return {n.removeprefix("outline_"): x for n, x in arrays.items() if n.startswith("outline_")}
 
 
 def _gathered(path: Path) -> Iterator[tuple[str, Mapping[str, np.ndarray]]]:
-    arrays = arrays_of(path)
+    arrays = npz_arrays(path)
     for i, row in enumerate(arrays["meta"]):
         shape, _, speed, side, place, angle = map(str, row)
         name = f"mit_push:{i}:{shape},v={speed},i={side},s={place},t={angle}"

@@ -1,4 +1,4 @@
-"""What is odd about a log: each rule yields a sentence that ends with the option that makes the choice."""
+"""Warnings about a log: each rule yields a sentence that ends with the option that resolves it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isthmus.motion.rows import GAP, usual_step
 from isthmus.motion.smooth import unwrap
 from isthmus.motion.spans import UNKNOWN, Span, known_spans
 
-FEW = 20
+MIN_ROWS = 20
 """Rows below which a log is too short to learn from."""
 UNEVEN = 0.05
 """Steps that differ from the usual one by more than this share are uneven."""
@@ -27,7 +27,7 @@ FAST = 20.0 * np.pi
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A log, whose robot it may be, and what was chosen already."""
+    """A log, its robot if there is one, and the options that the caller chose."""
 
     motion: Motion
     model: Model | None
@@ -47,13 +47,13 @@ class Case:
 
 
 def doubts(motion: Motion, model: Model | None, options: Options) -> list[str]:
-    """Everything that is odd and about which nothing was chosen."""
+    """All warnings about a log for which the caller chose no option."""
     case = Case(motion, model, options)
     return [sentence for rule in RULES for sentence in rule(case)]
 
 
 def few_rows(case: Case) -> Iterator[str]:
-    if len(case.motion) < FEW:
+    if len(case.motion) < MIN_ROWS:
         yield f"only {len(case.motion)} rows: too short to learn much from."
 
 
@@ -95,7 +95,7 @@ def not_measured(case: Case) -> Iterator[str]:
 
 
 def never_measured(case: Case) -> Iterator[str]:
-    """Columns that are there, and have no number in any row."""
+    """Columns without a number in any row."""
     if case.options.missing == "nan":
         return
     found = [
@@ -199,7 +199,7 @@ def _degrees_because(case: Case, span: Span, x: np.ndarray) -> str:
 def rates(case: Case) -> Iterator[str]:
     """Velocities that are positions' slopes times 57.3, or times 1000."""
     q, v = case.motion.q, case.motion.v
-    if q is None or v is None or len(case.motion) < FEW:
+    if q is None or v is None or len(case.motion) < MIN_ROWS:
         return
     for span in case.spans:
         if len(span.q) != 1 or case.said("joint/velocity"):
@@ -221,13 +221,13 @@ SUSPECTS = {
 
 
 def _slope_ratio(t: np.ndarray, x: np.ndarray, v: np.ndarray) -> float | None:
-    """How many times the slope of `x` the velocity is; None where the two have little to do with each other."""
+    """The ratio of the velocity to the slope of `x`; None where the two hardly correlate."""
     x = unwrap(x) if np.nanmax(np.abs(x), initial=0.0) < 4.0 else x
     slope, middle = np.diff(x) / np.diff(t), 0.5 * (v[1:] + v[:-1])
     good = np.isfinite(slope) & np.isfinite(middle)
     good[good] = np.abs(slope[good]) <= 20 * np.median(np.abs(slope[good])) if good.any() else False
     a, b = slope[good], middle[good]
-    if a.size < FEW or not np.any(a) or not np.any(b):
+    if a.size < MIN_ROWS or not np.any(a) or not np.any(b):
         return None
     alike = a @ b / np.sqrt((a @ a) * (b @ b))
     return float(np.sqrt((b @ b) / (a @ a))) if alike > 0.9 else None

@@ -20,7 +20,7 @@ from isthmus.types import AnyArray
 
 SLIDING = {"prismatic": 1, "planar": 2, "free": 3}
 """How many of a joint's coordinates, its first, are ways."""
-MEASURES = {"point/position": "way", "point/velocity": "way"}
+MEASURES = {"point/position": "length", "point/velocity": "length"}
 
 
 def match(tables: list[Table], model: Model | None, options: Options) -> list[Motion]:
@@ -48,7 +48,7 @@ def _check_names(tables: list[Table], options: Options) -> None:
 
 
 def _check_whole(found: list[Match], model: Model | None, options: Options) -> None:
-    """What all tables of a file lack together, and units that apply to none of them."""
+    """Refuses columns that no table of a file has, and units that apply to none of them."""
     first = found[0]
     targets = {f"{i} {c}": t for i, each in enumerate(found) for c, t in each.targets.items()}
     extra = list(dict.fromkeys(column for each in found for column in each.extra))
@@ -179,7 +179,7 @@ def in_si(
 
 
 def _unit_keys(joints: JointList, column: str, target: Target) -> tuple[str, ...]:
-    """Under which names `units` may speak of a column, the most special first."""
+    """The keys by which `units` may name a column, the most specific first."""
     whole = ADDRESS.get(target.key, target.key)
     if target.key == "t":
         return column, "t", "time"
@@ -192,13 +192,13 @@ def _kinds(joints: JointList) -> dict[Target, str]:
     kinds: dict[Target, str] = {}
     for span in spans(joints):
         name = lambda i, kind=span.kind: (
-            "" if kind == UNKNOWN else "way" if i < SLIDING.get(kind, 0) else "angle"
+            "" if kind == UNKNOWN else "length" if i < SLIDING.get(kind, 0) else "angle"
         )
         for i, row in enumerate(span.q):
             kinds[Target("q", (row,))] = "number" if row in span.quaternion else name(i)
         for i, row in enumerate(span.v):
             kinds[Target("v", (row,))] = kinds[Target("joint/acceleration", (row,))] = name(i)
-            force = {"way": "force", "angle": "torque", "": ""}[name(i)]
+            force = {"length": "force", "angle": "torque", "": ""}[name(i)]
             for key in BY_DOF:
                 kinds.setdefault(Target(key, (row,)), force)
     return kinds

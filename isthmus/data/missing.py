@@ -1,4 +1,4 @@
-"""What a log should have and has not, beside what it has and nobody asked for: one message."""
+"""One message that lists missing and unexpected columns of a log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADDRESS = {"q": "joint/position", "v": "joint/velocity", "t": "t"}
 
 @dataclasses.dataclass
 class Match:
-    """What was made of the columns of a table."""
+    """How the columns of a table were understood."""
 
     source: str
     joints: JointList
@@ -27,12 +27,12 @@ class Match:
     said: dict[str, str]
     """Column -> the unit that its name says."""
     extra: list[str]
-    """Columns that nobody asked for."""
+    """Columns that match nothing."""
     notes: list[str]
 
 
 def missing(found: Match, model: Model | None) -> Iterator[str]:
-    """One message with everything that is missing, beside what is extra."""
+    """Yields one message if columns are missing; it also lists the unexpected ones."""
     have = set(found.targets.values())
     gone = []
     for key, width in (("q", 0), ("v", 1)):
@@ -58,7 +58,7 @@ def missing(found: Match, model: Model | None) -> Iterator[str]:
 
 
 def _places(target: Target) -> bool:
-    """Whether a column says where something is, so that joints need not."""
+    """Whether a column measures a point or a link, so that joint positions may be absent."""
     return target.key.startswith(("point/", "link/"))
 
 
@@ -68,7 +68,7 @@ def _wanted(found: Match) -> str:
 
 
 def _strangers(found: Match, gone: list[Target]) -> str:
-    """Extra columns, each with what it may have been meant to be."""
+    """Unexpected columns, each with the coordinate that its name resembles."""
     if not found.extra:
         return ""
     wanted = {plain(_spelt(found.joints, target)): target for target in gone}
@@ -77,9 +77,7 @@ def _strangers(found: Match, gone: list[Target]) -> str:
         near = re.search(r"Did you mean '(.+)'\?", did_you_mean(plain(column), wanted))
         hint = f" (meant as {described(found.joints, wanted[near[1]])}?)" if near else ""
         shown.append(f"{column!r}{hint}")
-    return (
-        f"; columns that nobody asked for: {', '.join(shown)}{' …' if len(found.extra) > 8 else ''}"
-    )
+    return f"; unexpected columns: {', '.join(shown)}{' …' if len(found.extra) > 8 else ''}"
 
 
 def _row_name(joints: JointList, target: Target) -> str:

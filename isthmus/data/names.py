@@ -93,7 +93,7 @@ class Dictionary:
             yield short
 
     def find(self, column: str) -> Target | None:
-        """What a column means; None: nothing that we know."""
+        """The target of a column; None if its name is unknown."""
         if column.split("/")[0] in FAMILIES and "/" in column:
             return self._address(column)
         return self.spellings.get(plain(column))

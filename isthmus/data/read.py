@@ -1,4 +1,4 @@
-"""`read_motion`: recorded files -> `Motion`; columns by name, doubts said aloud, every repair by choice."""
+"""`read_motion`: recorded files -> `Motion`; columns by name, doubtful data with a warning, repairs only on request."""
 
 from __future__ import annotations
 

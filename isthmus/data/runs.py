@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from isthmus.describe.files import read_bytes
 from isthmus.errors import BadFile
+from isthmus.motion.files import npz_arrays
 
 
 def files_in(path: Path, *endings: str) -> list[Path]:
@@ -25,21 +23,9 @@ def files_in(path: Path, *endings: str) -> list[Path]:
     )
 
 
-def arrays_of(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an NPZ file."""
-    data = read_bytes(path)
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            return {name: np.asarray(file[name]) for name in file.files}
-    except (ValueError, AttributeError, EOFError, OSError, KeyError, zipfile.BadZipFile, TypeError):
-        raise BadFile(
-            f"{str(path)!r} is no NPZ file of plain arrays, or was not written to its end."
-        ) from None
-
-
 def ragged(path: Path, name: str, width: int) -> Iterator[tuple[str, np.ndarray]]:
     """The runs of a ragged file: their original numbers and their rows."""
-    arrays = arrays_of(path)
+    arrays = npz_arrays(path)
     x, offsets, ids = arrays[name], arrays["offsets"], arrays["ids"]
     if x.ndim != 2 or x.shape[1] != width or offsets[-1] > len(x):
         raise BadFile(f"{str(path)!r}: {name!r} has shape {x.shape}, not rows of {width}.")

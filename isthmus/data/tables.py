@@ -1,4 +1,4 @@
-"""Files as tables of named columns, before anybody asks what the columns mean: CSV and NPZ here, others by extra.
+"""Files as tables of named columns, whatever the columns mean: CSV and NPZ here, others by extra.
 
 Blank cells, `nan`, `null` and the like are NaN: not measured. Arrays with several columns become `name[0]`,
 `name[1,2]`, or `name[elbow]` where the file names its joints.
@@ -12,7 +12,6 @@ import io
 import itertools
 import os
 import warnings
-import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -24,7 +23,7 @@ import numpy as np
 from isthmus.data.options import Options
 from isthmus.describe.files import read_bytes
 from isthmus.errors import BadFile, BadOption, MissingFile
-from isthmus.motion.files import signal_column
+from isthmus.motion.files import npz_arrays, signal_column
 
 PathLike = str | os.PathLike[str]
 
@@ -115,7 +114,7 @@ def csv_columns(path: PathLike, header: Sequence[str] | None) -> dict[str, np.nd
 
 
 def _text(path: PathLike) -> tuple[str, str]:
-    """What the file says, and what separates its cells."""
+    """The text of a file, and the separator of its cells."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -194,15 +193,8 @@ def _numbers(path: PathLike, line: int, names: list[str], cells: list[str]) -> l
 
 
 def npz_columns(path: PathLike) -> dict[str, np.ndarray]:
-    """The arrays of an NPZ file, ours or anybody's."""
-    data = read_bytes(path)
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays = {name: np.asarray(file[name]) for name in file.files}
-    except (ValueError, AttributeError, EOFError, OSError, KeyError, zipfile.BadZipFile, TypeError):
-        why = "no NPZ file of plain arrays, or was not written to its end" if data else "empty"
-        raise BadFile(f"{str(path)!r} is {why}.") from None
-    return as_columns(str(path), arrays)
+    """The arrays of an NPZ file as columns."""
+    return as_columns(str(path), npz_arrays(path))
 
 
 def as_columns(source: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

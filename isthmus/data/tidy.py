@@ -1,4 +1,4 @@
-"""The choices carried out: stamps sorted or evened, angles unwrapped, signs fixed, outliers and holes taken out."""
+"""Repairs that the caller chose: sorts or evens time stamps, unwraps angles, fixes signs, removes outliers and gaps."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _checked(motion: Motion) -> Motion:
 
 
 def _sorted(motion: Motion, options: Options) -> Motion:
-    """Stamps that increase; refused where they do not and nobody chose to sort."""
+    """Time stamps that increase; refused where they do not, unless `stamps="sort"`."""
     t = np.asarray(motion.t)
     back, same = np.flatnonzero(np.diff(t) < 0), np.flatnonzero(np.diff(t) == 0)
     if not back.size and not same.size:

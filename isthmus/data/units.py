@@ -1,4 +1,4 @@
-"""Units of a log as factors to SI; an angle's unit does not touch a joint that slides."""
+"""Units of a log as factors to SI; the unit of an angle does not apply to prismatic joints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Unit = str | float | int | tuple
 _TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 _ANGLE = {"rad": 1.0, "deg": math.pi / 180, "°": math.pi / 180, "rev": 2 * math.pi, "turn": 2 * math.pi,
           "mrad": 1e-3}  # fmt: skip
-_WAY = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "km": 1e3, "in": 0.0254, "ft": 0.3048}
+_LENGTH = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "km": 1e3, "in": 0.0254, "ft": 0.3048}
 _FORCE = {"N": 1.0, "mN": 1e-3, "kN": 1e3, "lbf": 4.4482216152605, "kgf": 9.80665}
 _TORQUE = {"N·m": 1.0, "mN·m": 1e-3, "N·cm": 1e-2, "N·mm": 1e-3, "kN·m": 1e3, "kgf·cm": 0.0980665,
            "lbf·in": 0.1129848290276}  # fmt: skip
@@ -25,11 +25,11 @@ def _per(units: dict[str, float], time: str) -> dict[str, float]:
 FACTORS: dict[str, dict[str, float]] = {
     "time": _TIME,
     "angle": _ANGLE | _per(_ANGLE, "s") | _per(_ANGLE, "s²") | {"rpm": 2 * math.pi / 60},
-    "way": _WAY | _per(_WAY, "s") | _per(_WAY, "s²"),
+    "length": _LENGTH | _per(_LENGTH, "s") | _per(_LENGTH, "s²"),
     "force": _FORCE,
     "torque": _TORQUE,
 }
-"""What a unit measures, and its factor to SI; `angle` and `way` stand for their rates too."""
+"""What a unit measures, and its factor to SI; `angle` and `length` stand for their rates too."""
 IN_NAMES = ("deg", "rad", "ms", "us", "ns", "rpm", "mm")
 """Units that the end of a column's name may say: `elbow_deg`, `t_ms`."""
 
@@ -48,7 +48,7 @@ def is_unit(text: str) -> bool:
 
 
 def factor(units: Unit, measures: str) -> float | None:
-    """What to multiply by to get SI where the quantity is an `angle`, a `way`, a `time` …; None: none applies.
+    """What to multiply by to get SI where the quantity is an `angle`, a `length`, a `time` …; None: none applies.
 
     `units` is a unit, a plain factor, or several units of which the fitting one is taken. A quantity of unknown kind
     (`measures` is "") takes any unit.

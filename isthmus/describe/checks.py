@@ -27,6 +27,9 @@ PER_DOF = (
 )  # fmt: skip
 BOUNDS = ("lower", "upper", "effort")
 """Numbers that may be infinite."""
+NOT_NEGATIVE = (
+    "armature", "effort", "stiffness", "damping", "friction", "limit_stiffness", "limit_damping", "limit_width",
+)  # fmt: skip
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3}
 KINDS_OF_SHAPE = (*SIZES, "plane", "points")
 
@@ -154,9 +157,9 @@ def sizes_are_not_negative(description: Description) -> Iterator[str]:
 
 
 def joint_numbers_have_their_sign(description: Description) -> Iterator[str]:
-    """Armature and effort are not negative, the smoothing speed of dry friction is positive."""
+    """What resists motion is not negative, nor is effort; the smoothing speed of dry friction is positive."""
     for joint in description.joints:
-        for field in ("armature", "effort"):
+        for field in NOT_NEGATIVE:
             if _any_below(getattr(joint, field), 0.0):
                 yield f"{field} of joint {joint.name!r} must not be negative{where(joint.line)}."
         speed = known(joint.friction_speed)

@@ -48,6 +48,7 @@ def read_mjcf(
     base: str | None = None,
     ground: bool | float | int | None = None,
     repair: str = "none",
+    data: bytes | None = None,
 ) -> Description:
     """The mechanism in an MJCF file, as MuJoCo compiles it.
 
@@ -64,6 +65,7 @@ def read_mjcf(
         base: the file says what moves; `free` is refused where nothing hangs by a free joint.
         ground: True adds a horizontal plane at height 0, a number one at that height [m].
         repair: `nearest` replaces impossible inertias by the nearest possible ones; or `none`.
+        data: the content of the file, if it was read already.
 
     Raises:
         BadFile: it is missing, empty, no XML, or no MJCF.
@@ -74,7 +76,7 @@ def read_mjcf(
         raise BadOption("this is XML, not a path: `parse_mjcf(text)` reads it.")
     source = os.fspath(path)
     return _parse(
-        read_bytes(path),
+        read_bytes(path) if data is None else data,
         lambda mujoco: mujoco.MjModel.from_xml_path(str(source)),
         str(source), base, ground, repair,
     )  # fmt: skip

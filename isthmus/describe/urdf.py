@@ -26,6 +26,7 @@ from isthmus.describe.options import ground_height, must_be_one_of, with_ground
 from isthmus.describe.poses import turned
 from isthmus.describe.tree import WORLD, frames_to_points, in_order, roots, without_world
 from isthmus.describe.urdf_shapes import ShapeReader, with_names
+from isthmus.describe.urdf_spelling import check_spelling
 from isthmus.describe.xml_lines import Element, parse_xml
 from isthmus.errors import BadFile, BadOption, did_you_mean
 
@@ -105,6 +106,7 @@ def parse_urdf(
     notes = Notes(source)
     reader = ShapeReader(folder, packages, notes)
     root = _robot(text, source)
+    check_spelling(root, notes)
     description = _read(root, reader, notes, base)
     check(description, notes.faults)
     notes.speak()

@@ -93,7 +93,7 @@ class ShapeReader:
         except MissingExtra:
             self.notes.doubt(NEEDS_EXTRA, f"{name!r} of link {link!r}")
         except BadFile as failed:
-            reason = str(failed.args[0]).removesuffix(".")
+            reason = failed.message.removesuffix(".")
             self.notes.doubt(UNREADABLE, f"{reason} (link {link!r})")
         return None
 

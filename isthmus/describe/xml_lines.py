@@ -10,6 +10,8 @@ from xml.parsers import expat
 from isthmus.errors import BadFile
 
 UTF8_BOM = b"\xef\xbb\xbf"
+PREDEFINED = (b"amp", b"lt", b"gt", b"quot", b"apos")
+"""Entities of every XML file."""
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -49,7 +51,19 @@ def parse_xml(text: str | bytes, source: str = "") -> Element:
     if not body.startswith((b"<", *UTF16_BOMS)):
         start = body[:24].decode("utf-8", "replace")
         raise BadFile(f"{_it(source)} is not XML: it starts with {start!r}.")
+    if name := _undefined_entity(body):
+        raise BadFile(f"{_it(source)} is broken XML: undefined entity &{name};.")
     return _parse(body, skipped, source, encoding="utf-8" if isinstance(text, str) else None)
+
+
+def _undefined_entity(body: bytes) -> str:
+    """An entity that is used and not defined; expat passes over it in silence where there is a DOCTYPE."""
+    if b"<!DOCTYPE" not in body:
+        return ""
+    bare = re.sub(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>", b"", body, flags=re.DOTALL)
+    defined = {*re.findall(rb"<!ENTITY\s+([\w.:-]+)", bare), *PREDEFINED}
+    used = re.findall(rb"&([\w.:-]+);", bare)
+    return next((name.decode("utf-8", "replace") for name in used if name not in defined), "")
 
 
 def _strip(text: str | bytes) -> tuple[bytes, int]:

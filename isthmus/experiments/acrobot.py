@@ -103,7 +103,7 @@ def files(path: Path) -> dict[str, Path]:
 
 
 def check(path: Path, runs: list[Run]) -> None:
-    """Refuses what cannot be judged."""
+    """Refuses data with too few or too short runs."""
     if len(runs) < 2:
         raise BadOption(f"{str(path)!r} has one run; one is kept for judging.")
     least = CALIBRATED + STRIDE + max(HORIZONS.values())
@@ -209,7 +209,7 @@ def errors_table(parts: dict[str, Part]) -> Table:
 
 
 def misses_table(parts: dict[str, Part]) -> Table:
-    """What the rigid model misses, part by part."""
+    """Errors of the rigid model as parts are added to it."""
     rows = [
         (title, *(f"{1e3 * part.misses[name]:.1f}" for part in parts.values()))
         for name, title in MISSES.items()
@@ -235,12 +235,12 @@ def numbers_table(parts: dict[str, Part]) -> Table:
 
 
 def late(part: Part) -> float:
-    """By how much the measured torque comes after the motion that it made [s]."""
+    """Delay of the measured torque behind the motion [s]."""
     return LEAD * ROW - part.whole["lag"].value
 
 
 def plain_numbers(parts: dict[str, Part]) -> dict[str, Any]:
-    """For `numbers.json`."""
+    """The results as plain data for `numbers.json`."""
     return {
         "errors": {d: {n: pooled(s) for n, s in p.squares.items()} for d, p in parts.items()},
         "errors_from_2s": {d: {n: pooled(s, CALIBRATED) for n, s in p.squares.items()} for d, p in parts.items()},

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-SHOWN = {"lab": "#b5b5b5", "parameters": "#00798c", "network": "#d1495b"}
+from isthmus.palette import BLUE, GREY, VERMILION
+
+SHOWN = {"lab": GREY, "parameters": BLUE, "network": VERMILION}
 
 
 def draw_errors(runs: Mapping[str, Mapping[str, list]], titles: Mapping[str, str]) -> Any:

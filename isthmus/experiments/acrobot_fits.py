@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import numpy as np
@@ -13,10 +11,10 @@ from scipy.signal import savgol_filter
 
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
-from isthmus.errors import FitWarning
 from isthmus.experiments.acrobot_model import LEAD, ROW, Lab, made
+from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Settings
-from isthmus.identify.fit import Fit, fit
+from isthmus.identify.fit import Fit
 from isthmus.identify.problem.free import Free
 from isthmus.identify.problem.problem import Problem
 from isthmus.identify.search.lbfgs import LBFGS
@@ -92,7 +90,7 @@ def identified(
         make=lambda p: made(lab, p), motions=[run.log() for run in runs], free=free,
         noise=NOISE, huber=HUBER, wrap=False, loss=windows(settings),
     )  # fmt: skip
-    return quietly(problem)
+    return quiet_fit(problem)
 
 
 def zeros_of(found: Fit, runs: int) -> np.ndarray:
@@ -107,7 +105,7 @@ def own_zero(model: Model, run: Run, settings: Settings) -> np.ndarray:
         model, run.log(rows=CALIBRATED), free=[Free(ZERO, prior=DOUBT)], noise=NOISE, huber=HUBER, wrap=False,
         loss=windows(settings),
     )  # fmt: skip
-    found = quietly(problem)
+    found = quiet_fit(problem)
     return np.array([found[f"offset/joint/joint_{k}/position"].value for k in (1, 2)])
 
 
@@ -123,16 +121,9 @@ def learned(known: Fit, runs: Sequence[Run], settings: Settings) -> Fit:
         hybrid, logs, free=[Free("network/*"), Free("joint/friction"), Free("joint/damping")], noise=NOISE,
         huber=HUBER, weight_penalty=40.0, wrap=False, loss=windows(settings),
     )  # fmt: skip
-    return quietly(problem, LBFGS(steps=2 if settings.quick else 120))
+    return quiet_fit(problem, LBFGS(steps=2 if settings.quick else 120))
 
 
 def windows(settings: Settings) -> Windows:
     """What is simulated and compared."""
     return Windows(100 if settings.quick else LAST, STRIDE)
-
-
-def quietly(problem: Problem, search: Any = None) -> Fit:
-    """A fit without words: damping or armature may end at zero."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitWarning)
-        return fit(problem, search, verbose=False)

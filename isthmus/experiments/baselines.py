@@ -18,6 +18,7 @@ import numpy as np
 from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.motion.motion import Motion
+from isthmus.simulate.many import rollout_many
 from isthmus.simulate.rollout import step
 
 ROOT = 3
@@ -77,7 +78,7 @@ class Lstm(eqx.Module):
 
 
 def lstm(joints: int, weights: int, key: Any) -> Lstm:
-    """With at least so many weights."""
+    """An `Lstm` with at least `weights` weights."""
     inputs, outputs = _sizes(joints)
     one, two = jax.random.split(key)
     hidden = next(
@@ -235,8 +236,6 @@ def residual(
 
 def _missed(model: Model, motion: Motion, row: float, substeps: int) -> np.ndarray:
     """What a plain step misses of the next velocities, in the head's frame before it."""
-    from isthmus.simulate.many import rollout_many
-
     q, v = np.asarray(motion.q)[:-1], np.asarray(motion.v)[:-1]
     torque = np.asarray(motion.signals["joint/control"])[:-1, None]
     plain = rollout_many(model, State(q, v), torque, row, substeps=substeps)

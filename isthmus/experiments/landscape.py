@@ -136,6 +136,6 @@ def table(found: dict, count: int, side: int) -> Table:
 
 
 def numbers(found: dict) -> dict[str, Any]:
-    """For `numbers.json`."""
+    """The results as plain data for `numbers.json`."""
     plain = lambda one: {k: v.tolist() if k == "x" else v for k, v in one.items()}
     return {f"{steps} steps, {name}": plain(one) for (steps, name), one in found.items()}

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-INK, GOOD, TITLES = (
-    "#22262b",
-    "#edae49",
-    {"local": "local search", "basin hopping": "basin hopping"},
-)
+from isthmus.palette import INK, YELLOW
+
+TITLES = {"local": "local search", "basin hopping": "basin hopping"}
 
 
 def draw_landscape(
@@ -39,7 +37,7 @@ def draw_landscape(
         panel.set_title(f"{TITLES[name]}: {share:.1%} of starts right", fontsize=11, color=INK)
     figure.colorbar(image, ax=panels[1:], label="relative error where the start led", shrink=0.9)
     for panel in panels:
-        panel.plot(*truth, "*", ms=13, color=GOOD, mec=INK, mew=0.8)
+        panel.plot(*truth, "*", ms=13, color=YELLOW, mec=INK, mew=0.8)
         panel.set_xlabel("first length at the start [m]")
         panel.set_aspect("equal")
     panels[0].set_ylabel("second length at the start [m]")

@@ -8,7 +8,6 @@ the first moment of the second link. The lengths are known, so gravity is a cloc
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,11 +18,12 @@ from scipy.signal import savgol_filter
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.data.read import read_motion
-from isthmus.errors import BadOption, FitWarning
+from isthmus.errors import BadOption
 from isthmus.experiments.pendulum_figures import draw_errors, draw_motion
 from isthmus.experiments.pendulum_markers import Markers, as_they_are, calibrate
+from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Result, Settings, Table
-from isthmus.identify.fit import Fit, fit
+from isthmus.identify.fit import Fit
 from isthmus.identify.problem.free import Free
 from isthmus.identify.problem.problem import Problem
 from isthmus.identify.search.horizon import LengtheningHorizon
@@ -48,12 +48,12 @@ FRAME, GRAVITY = 1.0 / 400.0, 9.81
 SECOND = 505
 """Frames of the first second, at the rate that the motion says."""
 HORIZONS = (25, 50, 100, 200)
-MANY = 25
+SPACING = 25
 """Frames from start to start where many are judged: at 200 frames a few of the protocol's decide."""
 FLOOR = (0.004, 0.011, 0.032, 0.139)
 """Errors [rad] of least squares on accelerations, at these frames of runs 14-15."""
 READS = ("joint/position", "joint/velocity", "previous/joint/acceleration")
-"""What the network is told: with accelerations it can tell how hard the pendulum pulls at its support."""
+"""Inputs of the network: with accelerations it can infer the force on the support."""
 OFFSETS = tuple(f"offset/joint/joint_{k}/position" for k in (1, 2))
 
 
@@ -85,7 +85,7 @@ class Found:
     example: np.ndarray
     """Absolute angles of one prediction (201, 2) [rad]."""
     many: tuple[float, ...]
-    """Errors from a start every `MANY` frames."""
+    """Errors from a start every `SPACING` frames."""
 
 
 def study(settings: Settings) -> Result:
@@ -100,19 +100,15 @@ def study(settings: Settings) -> Result:
     plain, markers = as_they_are(), calibrate(pixels)
     raw, clean = films(runs, plain), films(runs, markers)
     rods = {name: free.start for name, free in numbers().items()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitWarning)  # dry friction may end at its bound, zero
-        one = from_one_second(raw[0])
-        parts = {
-            "uniform rods": judged(raw, made(rods), plain, np.zeros(2), {}),
-            "one second of run 0": judged(raw, one.model, plain, np.zeros(2), values(one)),
-            "all runs": from_all(raw, plain, settings),
-            "all runs, markers": from_all(clean, markers, settings),
-        }
-        settings.say("a network")
-        parts["all runs, markers, network"] = with_network(
-            clean, parts["all runs, markers"], settings
-        )
+    one = from_one_second(raw[0])
+    parts = {
+        "uniform rods": judged(raw, made(rods), plain, np.zeros(2), {}),
+        "one second of run 0": judged(raw, one.model, plain, np.zeros(2), values(one)),
+        "all runs": from_all(raw, plain, settings),
+        "all runs, markers": from_all(clean, markers, settings),
+    }
+    settings.say("a network")
+    parts["all runs, markers, network"] = with_network(clean, parts["all runs, markers"], settings)
     start = start_of_example(raw[-1])
     seen = raw[-1].seen[start : start + HORIZONS[-1] + 1]
     figures = {"motion": draw_motion(seen, parts), "errors": draw_errors(HORIZONS, FLOOR, parts)}
@@ -187,7 +183,7 @@ def from_one_second(film: Film) -> Fit:
         integrator="rk4", wrap=False,
     )  # fmt: skip
     search = LengtheningHorizon(LevenbergMarquardt(), (0.1, 0.2, 0.4, 0.7, 1.0))
-    return fit(problem, search, verbose=False)
+    return quiet_fit(problem, search)
 
 
 def from_all(films: list[Film], markers: Markers, settings: Settings) -> Found:
@@ -201,7 +197,7 @@ def from_all(films: list[Film], markers: Markers, settings: Settings) -> Found:
             make=made, motions=motions, free=free, loss=Windows(steps, stride), noise=noise,
             huber=None if steps == 25 else 3.0, integrator="rk4", wrap=False,
         )  # fmt: skip
-        found = fit(problem, verbose=False)
+        found = quiet_fit(problem)
         free = [dataclasses.replace(f, start=value(found, f.name)) for f in free]
         if settings.quick:
             break
@@ -223,7 +219,7 @@ def with_network(films: list[Film], known: Found, settings: Settings) -> Found:
         weight_penalty=100.0, integrator="rk4", wrap=False,
     )  # fmt: skip
     search = LBFGS(steps=2 if settings.quick else 500)
-    found = fit(problem, search, verbose=False)
+    found = quiet_fit(problem, search)
     return judged(films, found.model, known.markers, known.offset, {})
 
 
@@ -260,7 +256,7 @@ def judged(
         for k, (film, row) in enumerate(places)
         if film is films[-1] and row == start_of_example(film)
     )
-    many = predicted(films[-2:], model, markers, offset, MANY)[2]
+    many = predicted(films[-2:], model, markers, offset, SPACING)[2]
     return Found(model, markers, offset, numbers, rms(off), angles[example], rms(many))
 
 
@@ -293,7 +289,7 @@ def start_of_example(film: Film) -> int:
 
 
 def errors_table(parts: dict[str, Found]) -> Table:
-    """Beside the floor."""
+    """Errors beside those of least squares on accelerations."""
     rows = [("least squares on accelerations (floor)", *(f"{x:.3f}" for x in FLOOR))]
     rows += [(name, *(f"{x:.5f}" for x in part.errors)) for name, part in parts.items()]
     title = "double pendulum: open-loop error of absolute angles on the last two runs [rad], by frames ahead"
@@ -303,7 +299,7 @@ def errors_table(parts: dict[str, Found]) -> Table:
 def many_table(parts: dict[str, Found]) -> Table:
     """From sixteen times as many starts as the protocol has."""
     rows = [(name, *(f"{x:.5f}" for x in part.many)) for name, part in parts.items()]
-    title = f"the same from a start every {MANY} frames, not every 400 [rad]"
+    title = f"the same from a start every {SPACING} frames, not every 400 [rad]"
     return Table(title, ("fitted to", *map(str, HORIZONS)), tuple(rows))
 
 
@@ -335,7 +331,7 @@ def velocities_table(one: Fit, film: Film) -> Table:
 
 
 def plain_numbers(parts: dict[str, Found], markers: Markers) -> dict[str, Any]:
-    """For `numbers.json`."""
+    """The results as plain data for `numbers.json`."""
     return {
         "horizons": list(HORIZONS), "floor": list(FLOOR),
         "errors": {name: list(part.errors) for name, part in parts.items()},

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.palette import BLUE, GREY, INK, VERMILION, VIOLET, YELLOW
+
 COLOURS = {
-    "uniform rods": "#b5b5b5", "one second of run 0": "#52489c", "all runs": "#00798c",
-    "all runs, markers": "#edae49", "all runs, markers, network": "#d1495b",
+    "uniform rods": GREY, "one second of run 0": VIOLET, "all runs": BLUE,
+    "all runs, markers": YELLOW, "all runs, markers, network": VERMILION,
 }  # fmt: skip
 
 
@@ -20,7 +22,7 @@ def draw_motion(seen: np.ndarray, parts: Mapping[str, Any]) -> Any:
     figure, panels = plt.subplots(2, 1, figsize=(8.4, 5.0), sharex=True)
     for k, panel in enumerate(panels):
         low, high = seen[:, k].min(), seen[:, k].max()
-        panel.plot(seen[:, k], color="#222222", lw=3.0, alpha=0.35, label="filmed")
+        panel.plot(seen[:, k], color=INK, lw=3.0, alpha=0.35, label="filmed")
         for name, part in parts.items():
             panel.plot(part.example[:, k], color=COLOURS[name], lw=1.3, label=name)
         panel.set_ylim(low - 0.2 * (high - low), high + 0.2 * (high - low))
@@ -39,7 +41,7 @@ def draw_errors(horizons: Sequence[int], floor: Sequence[float], parts: Mapping[
     import matplotlib.pyplot as plt
 
     figure, panel = plt.subplots(figsize=(8.8, 4.2))
-    panel.plot(horizons, floor, "o--", color="#222222", label="least squares on accelerations")
+    panel.plot(horizons, floor, "o--", color=INK, label="least squares on accelerations")
     for name, part in parts.items():
         panel.plot(horizons, part.errors, "o-", color=COLOURS[name], label=name, ms=4)
     panel.set(

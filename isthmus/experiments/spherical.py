@@ -51,7 +51,7 @@ NOTES = (
 
 
 def make_problem(seed: int = 0) -> ist.Problem:
-    """Noisy rotations of a pendulum that is already moving; its velocities are not told."""
+    """Noisy rotations of a pendulum that is already moving; its velocities are not given."""
     draw = np.random.default_rng(seed)
     model = ist.library.pendulum(2, TRUTH, joints="spherical")
     q = np.concatenate([turned(np.array([0.6, 0.5, 0.0])), turned(np.array([-0.3, 0.8, 0.0]))])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -20,12 +19,12 @@ import numpy as np
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.data.read import read_motion
-from isthmus.errors import BadOption, FitWarning
+from isthmus.errors import BadOption
 from isthmus.experiments import baselines
+from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.experiments.swimmer_figures import draw_errors, draw_motion
 from isthmus.experiments.swimmer_truth import INNER, MEDIA, ROW, swim
-from isthmus.identify.fit import fit
 from isthmus.identify.problem.free import Free
 from isthmus.identify.problem.problem import Problem
 from isthmus.identify.search.lbfgs import LBFGS
@@ -163,11 +162,7 @@ def learned(model: Model, source: Source, settings: Settings, key: Any, *, sure:
         noise={"joint/position": 0.2 * speed, "joint/velocity": speed},
     )  # fmt: skip
     steps = 5 if settings.quick else 1500
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", FitWarning
-        )  # weights of a network are never determined one by one
-        return fit(problem, LBFGS(steps=steps, tolerance=1e-12, memory=30), verbose=False).model
+    return quiet_fit(problem, LBFGS(steps=steps, tolerance=1e-12, memory=30)).model
 
 
 def rolled(model: Model, source: Source) -> Predict:

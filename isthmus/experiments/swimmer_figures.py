@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.palette import BLUE, GREEN, GREY, INK, VERMILION, VIOLET, YELLOW
+
 LEARNED = 200
 """Rows of a motion that was learned from."""
 COLOURS = {
-    "truth": "#222222", "plain": "#b5b5b5", "hybrid": "#d1495b", "hybrid, dissipative": "#edae49",
-    "LSTM": "#00798c", "MLP": "#52489c", "residual": "#7a9e7e",
+    "truth": INK, "plain": GREY, "hybrid": VERMILION, "hybrid, dissipative": YELLOW,
+    "LSTM": BLUE, "MLP": VIOLET, "residual": GREEN,
 }  # fmt: skip
 
 
@@ -34,7 +36,7 @@ def draw_motion(curves: dict[str, tuple[np.ndarray, np.ndarray]], row: float) ->
             panel.plot(row * np.arange(len(q)), q, line, color=COLOURS[name], lw=width, label=name)
         span = np.ptp(truth[:, j]) + 1e-9
         panel.set_ylim(truth[:, j].min() - 0.6 * span, truth[:, j].max() + 0.6 * span)
-        panel.axvspan(0.0, row * LEARNED, color="#000000", alpha=0.04, lw=0)
+        panel.axvspan(0.0, row * LEARNED, color=INK, alpha=0.04, lw=0)
         panel.set_ylabel(f"joint {j + 1} [rad]")
         panel.spines[["top", "right"]].set_visible(False)
     panels[0, 0].legend(frameon=False, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
@@ -61,7 +63,7 @@ def draw_errors(found: dict[str, dict], methods: tuple[str, ...]) -> Any:
         panel.set_yscale("log")
         panel.set_xticks(range(len(found)), list(found))
         panel.set_title(f"steps {span.removeprefix('q ')}", fontsize=11)
-        panel.axhline(1.0, color="#222222", lw=0.8, ls=":")
+        panel.axhline(1.0, color=INK, lw=0.8, ls=":")
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("RMSE ÷ deviation of the truth")
     handles, labels = panels[0].get_legend_handles_labels()

@@ -1,22 +1,28 @@
-"""What of a model a file cannot hold, whatever its format: each kind once, all in one sentence."""
+"""Which numbers of a model a file format cannot hold, listed in one warning."""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from isthmus.describe.description import Description, Joint
+from isthmus.describe.files import PathLike
 from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.describe.notes import say
 from isthmus.errors import ExportWarning
 from isthmus.export.description import row
+from isthmus.export.xml_text import check_path
 from isthmus.model.model import Model
+from isthmus.motion.files import whole_file
 
 SPEED = Joint("", "fixed", None, "").friction_speed
 """[rad/s or m/s]"""
 
 
 def note_common_losses(model: Model, found: Description, lost: LeftOut) -> None:
-    """What neither URDF nor MJCF has."""
+    """Notes what neither URDF nor MJCF can hold."""
     if model.networks:
         lost.add("networks at named variables")
     for joint in found.joints:
@@ -40,7 +46,13 @@ def single(joint: Joint, field: str, lost: LeftOut) -> float:
     return float(np.mean(numbers))
 
 
-def tell(lost: LeftOut, format: str, path: str) -> None:
-    """One warning that lists what was lost."""
+def export_text(
+    make: Callable[[], tuple[str, LeftOut]], path: PathLike, endings: Sequence[str], format: str
+) -> None:
+    """Writes the text that `make` gives, with one warning that lists what the text does not hold."""
+    check_path(path, endings)
+    text, lost = make()
+    with whole_file(path) as file:
+        file.write(text.encode("utf-8"))
     if sentence := lost.sentence(f"what the model has and {format} has not was left out"):
-        say(sentence, path, ExportWarning)
+        say(sentence, os.fspath(path), ExportWarning)

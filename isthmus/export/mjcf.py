@@ -7,8 +7,6 @@ left to MuJoCo's defaults that changes a number. What MJCF lacks is named in one
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from isthmus.describe.description import Description, Joint, Link
@@ -18,11 +16,11 @@ from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.describe.notes import quoted
 from isthmus.errors import NotExpressible
 from isthmus.export.description import description_of, row
-from isthmus.export.lost import is_unusual_speed, note_common_losses, tell
+from isthmus.export.lost import export_text, is_unusual_speed, note_common_losses
 from isthmus.export.mjcf_joints import Part, parts_of, pose_of, write_actuators, write_joint
 from isthmus.export.mjcf_shapes import placed, write_geoms, write_sites
 from isthmus.export.possible import raised, with_possible_inertias
-from isthmus.export.xml_text import Xml, check_path, refuse_names, write
+from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
 
 LEAST = 1e-14
@@ -49,10 +47,7 @@ def export_mjcf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     Warns:
         ExportWarning: MJCF has no place for some of the numbers; says for which.
     """
-    check_path(path, ENDINGS)
-    text, lost = to_mjcf(model, repair=repair)
-    write(text, path)
-    tell(lost, "MJCF", str(os.fspath(path)))
+    export_text(lambda: to_mjcf(model, repair=repair), path, ENDINGS, "MJCF")
 
 
 def to_mjcf(model: Model, *, repair: str = "none") -> tuple[str, LeftOut]:
@@ -91,7 +86,7 @@ def _refuse(found: Description) -> None:
 
 
 def _write_own_data(xml: Xml, found: Description, parts: dict[str, list[Part]]) -> None:
-    """What MJCF has not and our reader takes: names of fixed joints, smoothing of friction, unusual stops."""
+    """Writes custom data that our reader knows: names of fixed joints, smoothing of friction, unusual stops."""
     welds = [j for j in found.joints if j.kind == "fixed" and j.name != f"{j.child}_weld"]
     moving = [part.joint for own in parts.values() for part in own]
     numbers = [(name, joint) for joint in moving for name in OWN if _is_own(joint, name)]
@@ -105,7 +100,7 @@ def _write_own_data(xml: Xml, found: Description, parts: dict[str, list[Part]]) 
 
 
 def _is_own(joint: Joint, name: str) -> bool:
-    """Whether a reader would take something else for granted."""
+    """Whether a value differs from the default of a reader."""
     if name == "friction_speed":
         return joint.mimic is None and is_unusual_speed(joint)
     return getattr(joint, name) is not None

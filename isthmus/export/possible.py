@@ -1,4 +1,4 @@
-"""Inertias that a body can have: what is not possible is refused by name, or mended when asked."""
+"""Inertias that a body can have: impossible ones are refused by name, or repaired on request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def with_possible_inertias(description: Description, repair: str) -> Description
             f"no body can have the inertia of links {names} (a principal moment is negative, or larger than the "
             "sum of the others). Write the nearest possible ones with repair='nearest'."
         )
-    links = tuple(_mended(link) if link.name in bad else link for link in description.links)
+    links = tuple(_repaired(link) if link.name in bad else link for link in description.links)
     return dataclasses.replace(description, links=links)
 
 
@@ -58,6 +58,6 @@ def raised(link: Link, least: float) -> Link:
     return dataclasses.replace(link, inertia=numbers_of(np.trace(moment) * np.eye(3) - moment))
 
 
-def _mended(link: Link) -> Link:
+def _repaired(link: Link) -> Link:
     mass = float(np.asarray(link.mass))
     return dataclasses.replace(link, inertia=nearest_inertia(link.inertia, mass))

@@ -8,7 +8,6 @@ one warning.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,9 +24,9 @@ from isthmus.describe.tree import WORLD
 from isthmus.describe.urdf import OWN
 from isthmus.errors import NotExpressible
 from isthmus.export.description import description_of, row
-from isthmus.export.lost import is_unusual_speed, note_common_losses, single, tell
+from isthmus.export.lost import export_text, is_unusual_speed, note_common_losses, single
 from isthmus.export.possible import with_possible_inertias
-from isthmus.export.xml_text import Xml, check_path, refuse_names, write
+from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
 
 TYPES = {
@@ -54,10 +53,7 @@ def export_urdf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     Warns:
         ExportWarning: URDF has no place for some of the numbers; says for which.
     """
-    check_path(path, ENDINGS)
-    text, lost = to_urdf(model, repair=repair)
-    write(text, path)
-    tell(lost, "URDF", str(os.fspath(path)))
+    export_text(lambda: to_urdf(model, repair=repair), path, ENDINGS, "URDF")
 
 
 def to_urdf(model: Model, *, repair: str = "none") -> tuple[str, LeftOut]:
@@ -138,7 +134,7 @@ def _text(found: Description, lost: LeftOut) -> str:
 
 
 def _hangs_as_usual(found: Description, shapes: list[Shape], points: list[Point]) -> bool:
-    """Whether a reader would hang the root as it hangs, without being told."""
+    """Whether a reader attaches the root to the world as the model does, without a joint in the file."""
     first, *others = [joint for joint in found.joints if joint.parent is None]
     usual = first.name == ROOT and first.kind == "fixed" and _is_identity(first.frame)
     return usual and not others and all(member.link is not None for member in (*shapes, *points))

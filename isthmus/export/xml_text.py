@@ -11,7 +11,7 @@ import numpy as np
 
 from isthmus.describe.files import PathLike
 from isthmus.errors import BadOption, NotExpressible
-from isthmus.motion.files import check_target, whole_file
+from isthmus.motion.files import check_target
 
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML can hold, not even escaped."""
@@ -65,12 +65,6 @@ def refuse_names(names: Iterable[str], format: str) -> None:
             [f"the names {', '.join(map(repr, bad))} hold characters that XML loses"],
             "Rename them.",
         )
-
-
-def write(text: str, path: PathLike) -> None:
-    """The whole text under its name, or nothing."""
-    with whole_file(path) as file:
-        file.write(text.encode("utf-8"))
 
 
 def check_path(path: PathLike, kinds: Sequence[str]) -> None:

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from isthmus.describe.files import read_bytes
 from isthmus.describe.mjcf import ROOTS, read_mjcf, root_tag
-from isthmus.describe.urdf import read_urdf
+from isthmus.describe.urdf import parse_urdf
 from isthmus.errors import BadOption
-from isthmus.model.compile import compile_model
+from isthmus.model.compile import model_of
 from isthmus.model.model import Model
 
 SUFFIX = ".safetensors"
@@ -41,9 +41,13 @@ def load(
     data = read_bytes(path)
     if not _is_saved(path, data):
         if root_tag(data) in ROOTS:
-            return compile_model(read_mjcf(path, base=base, ground=ground, repair=repair))
-        found = read_urdf(path, base=base, ground=ground, repair=repair, packages=packages)
-        return compile_model(found)
+            found = read_mjcf(path, data=data, base=base, ground=ground, repair=repair)
+        else:
+            place = {"source": os.fspath(path), "folder": Path(path).parent}
+            found = parse_urdf(
+                data, **place, base=base, ground=ground, repair=repair, packages=packages
+            )
+        return model_of(found)
     if (base, ground, repair, tuple(packages)) != ("fixed", None, "none", ()):
         raise BadOption(
             f"{str(path)!r} is a saved model, which stays as it is: base, ground, repair and packages are for "

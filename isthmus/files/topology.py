@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from isthmus.files.objects import Damaged
 from isthmus.model.joints import JOINTS
 from isthmus.model.layout import layout_of
 from isthmus.model.model import Model
-
-
-def _is_int(x: Any) -> bool:
-    return isinstance(x, int) and not isinstance(x, bool)
-
-
-def _is_pair(x: Any) -> bool:
-    return isinstance(x, tuple) and len(x) == 2 and all(map(_is_int, x))
-
-
-FORMS: dict[str, Callable[[Any], bool]] = {
-    "str": lambda x: isinstance(x, str),
-    "int": lambda x: _is_int(x) and x >= 0,
-    "tuple[str, ...]": lambda x: isinstance(x, tuple) and all(isinstance(y, str) for y in x),
-    "tuple[int, ...]": lambda x: isinstance(x, tuple) and all(map(_is_int, x)),
-    "tuple[tuple[int, int], ...]": lambda x: isinstance(x, tuple) and all(map(_is_pair, x)),
-}
-"""How a static field is declared -> what may stand there."""
+from isthmus.schema import WHOLE, Kind, as_tuples, options_of
 
 ALIKE = {
     "link_names": ("joint_names", "joint_kinds", "parents"),
@@ -37,9 +20,10 @@ ALIKE = {
 """Fields with as many entries as another one."""
 
 
-def static_fields() -> dict[str, str]:
-    """Static fields of a model: name -> how it is declared."""
-    return {f.name: str(f.type) for f in dataclasses.fields(Model) if f.metadata.get("static")}
+def static_fields() -> dict[str, Kind]:
+    """Static fields of a model, and what each may hold."""
+    static = {f.name for f in dataclasses.fields(Model) if f.metadata.get("static")}
+    return {name: kind for name, kind in options_of(Model).items() if name in static}
 
 
 def topology(model: Model) -> dict[str, Any]:
@@ -54,10 +38,10 @@ def from_topology(data: Any) -> dict[str, Any]:
     declared = static_fields()
     if odd := sorted(set(data) ^ set(declared)):
         raise Damaged(f"its topology should differ in {odd}")
-    fields = {name: _tuples(value) for name, value in data.items()}
-    for name, value in fields.items():
-        if not FORMS[declared[name]](value):
+    for name, value in data.items():
+        if not declared[name].fits(value) or (declared[name] is WHOLE and value < 0):
             raise Damaged(f"{name!r} cannot be {str(value)[:40]}")
+    fields = {name: as_tuples(value) for name, value in data.items()}
     for name, others in ALIKE.items():
         if wrong := [other for other in others if len(fields[other]) != len(fields[name])]:
             raise Damaged(f"{wrong[0]!r} and {name!r} differ in length")
@@ -83,7 +67,3 @@ def _check_rows(fields: dict[str, Any]) -> None:
 def _within(name: str, rows: Any, low: int, high: int) -> None:
     if wrong := [row for row in rows if not low <= row < high]:
         raise Damaged(f"{name!r} names a row {wrong[0]}, which is not there")
-
-
-def _tuples(x: Any) -> Any:
-    return tuple(map(_tuples, x)) if isinstance(x, list) else x

@@ -1,4 +1,7 @@
-"""Models that we ship, differentiable in their numbers.
+"""Models that come with isthmus, differentiable in their numbers; each is a function in the file of its name.
+
+`find.py` finds robots of the package `example-robot-data`; `shipped.py` resolves names such as `library:arm` in text.
+Start with `pendulum.py`, which shows how a model is built.
 
 import isthmus as ist
 pendulum = ist.library.pendulum(2, lengths=(1.0, 0.5))

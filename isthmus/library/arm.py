@@ -12,7 +12,7 @@ from isthmus.types import Number
 MASSES = (2.9, 3.1, 2.7, 2.6, 2.3, 1.6, 0.9)
 """Of the seven links [kg]."""
 RISES = (0.333, 0.0, 0.316, 0.0, 0.384, 0.0, 0.107)
-"""Way from each joint's predecessor along the stretched arm [m]."""
+"""Distance of each joint from the one before it, along the stretched arm [m]."""
 AXES = ((0, 0, 1), (0, 1, 0), (0, 0, 1), (0, -1, 0), (0, 0, 1), (0, -1, 0), (0, 0, 1))
 TRAVEL = ((-2.9, 2.9), (-1.8, 1.8), (-2.9, 2.9), (-3.0, 0.1), (-2.9, 2.9), (-0.1, 3.7), (-2.9, 2.9))
 EFFORTS = (87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0)

@@ -1,4 +1,4 @@
-"""A cube that flies, to be thrown."""
+"""A cube on a free joint."""
 
 from __future__ import annotations
 

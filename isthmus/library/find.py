@@ -19,7 +19,7 @@ def find(name: str) -> Path:
 
 
 def names() -> list[str]:
-    """What `find` finds."""
+    """The names that `find` knows."""
     return sorted(_files())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from isthmus import library
 from isthmus.errors import UnknownName, did_you_mean
 from isthmus.model.model import Model
 
@@ -10,8 +11,6 @@ PREFIX = "library:"
 
 def shipped(name: str) -> Model:
     """The model that the library calls `name`, with its usual numbers."""
-    from isthmus import library
-
     known = [entry for entry in library.__all__ if entry not in ("find", "names")]
     if name not in known:
         raise UnknownName(f"the library has no model {name!r}.{did_you_mean(name, known)}")

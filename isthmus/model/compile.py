@@ -21,6 +21,11 @@ from isthmus.types import AnyArray
 def compile_model(description: Description) -> Model:
     """The model of a description; raises `BadDescription` with all its faults."""
     check(description)
+    return model_of(description)
+
+
+def model_of(description: Description) -> Model:
+    """The model of a description without faults: one that was checked, as those of files are."""
     joints = _parents_first(description.joints)
     links = _in_order(description.links, joints)
     row = {joint.child: i for i, joint in enumerate(joints)}

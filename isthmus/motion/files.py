@@ -183,14 +183,14 @@ def read_motion_file(path: PathLike, model: Model) -> Motion:
     """The motion of `model` that `save_motion_file` wrote."""
     if Path(path).suffix.lower() == ".csv":
         return _from_columns(read_table(path), model, path)
-    return _from_arrays(_read_npz(path), model, path)
+    return _from_arrays(npz_arrays(path), model, path)
 
 
 def read_table(path: PathLike) -> dict[str, np.ndarray]:
     """The columns of a CSV file with a header, or the one-dimensional arrays of an NPZ file, all of one length."""
     if Path(path).suffix.lower() == ".npz":
         columns = {
-            name: x for name, x in _read_npz(path).items() if x.ndim == 1 and x.dtype.kind in "fiu"
+            name: x for name, x in npz_arrays(path).items() if x.ndim == 1 and x.dtype.kind in "fiu"
         }
         columns = {name: x.astype(np.float64) for name, x in columns.items()}
         if len({len(x) for x in columns.values()}) > 1:
@@ -238,15 +238,15 @@ def _numbers(path: PathLike, line: int, names: list[str], cells: list[str]) -> l
     return numbers
 
 
-def _read_npz(path: PathLike) -> dict[str, np.ndarray]:
+def npz_arrays(path: PathLike) -> dict[str, np.ndarray]:
+    """The arrays of an NPZ file, by name; objects are refused."""
     data = read_bytes(path)
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             return {name: np.asarray(file[name]) for name in file.files}
     except (ValueError, AttributeError, EOFError, OSError, KeyError, zipfile.BadZipFile, TypeError):
-        raise BadFile(
-            f"{str(path)!r} is {'no NPZ file of plain arrays' if data else 'empty'}."
-        ) from None
+        why = "no NPZ file of plain arrays, or was not written to its end" if data else "empty"
+        raise BadFile(f"{str(path)!r} is {why}.") from None
 
 
 def _from_arrays(arrays: dict[str, np.ndarray], model: Model, path: PathLike) -> Motion:

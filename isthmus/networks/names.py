@@ -7,6 +7,7 @@ it with what a step really publishes.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -115,3 +116,19 @@ def _published(model: Model, spec: SignalSpec) -> bool:
     )
     shared = any(wired.plan.law == "lagrangian" and wired.plan.coupled for wired in model.networks)
     return not ((model.mimics or shared) and inside_aba)
+
+
+def unit_for(unit: str, kinds: Iterable[str]) -> str:
+    """A unit such as `rad|m` for joints of these kinds: `rad` if all turn, `m` if all slide, else `rad|m`."""
+    turning, _, sliding = unit.partition("|")
+    slides = {kind == "prismatic" for kind in kinds if kind != "fixed"}
+    if not sliding or len(slides) != 1:
+        return unit
+    return sliding if slides.pop() else turning
+
+
+def unit_at(model: Model, name: str, unit: str) -> str:
+    """A unit such as `rad|m` for one number: the joint in its name, `joint/elbow/damping`, decides."""
+    part = name.split("/")
+    of_joint = len(part) > 2 and part[1] in model.joint_names
+    return unit_for(unit, [model.joint_kinds[model.joint(part[1])]] if of_joint else [])

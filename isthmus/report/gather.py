@@ -19,7 +19,7 @@ from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import MultipleShooting, Span, Windows
 from isthmus.model.model import Model
 from isthmus.model.state import State
-from isthmus.networks.names import signals_of
+from isthmus.networks.names import signals_of, unit_at
 from isthmus.simulate.many import rollout_many
 
 
@@ -210,6 +210,7 @@ def _curves(
     """The numbers of one signal of one run."""
     measured = target(model, log, c)
     time = log.dt * np.arange(len(log))
+    units = {spec.name: spec.unit for spec in signals_of(model)}
     found = []
     for k, label in enumerate(c.labels):
         own = measured[:, k] if c.width == c.size else None
@@ -220,7 +221,7 @@ def _curves(
         found.append(
             Curve(
                 label,
-                unit_of(model, c.name, label),
+                unit_at(model, label, units.get(c.name, "")),
                 time,
                 own,
                 at,
@@ -232,17 +233,6 @@ def _curves(
             )
         )
     return found
-
-
-def unit_of(model: Model, signal: str, label: str) -> str:
-    """Of one number of a signal: `rad|m` is decided by the kind of its joint."""
-    units = {spec.name: spec.unit for spec in signals_of(model)}
-    turning, _, sliding = units.get(signal, "").partition("|")
-    part = label.split("/")
-    if sliding and len(part) > 2 and part[1] in model.joint_names:
-        kind = model.joint_kinds[model.joint(part[1])]
-        return sliding if kind == "prismatic" else turning
-    return units.get(signal, "")
 
 
 def _own_motion(model: Model, log: Log, label: str) -> tuple[np.ndarray | None, np.ndarray | None]:

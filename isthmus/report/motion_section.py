@@ -10,10 +10,11 @@ from isthmus.identify.answer.missing import missing
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem.problem import Problem
 from isthmus.losses.windows import MultipleShooting, WholeRun
+from isthmus.phases import counted
 from isthmus.report import charts
 from isthmus.report.gather import Curve, Run, pooled
 from isthmus.report.html import Markup, joined, named, tag
-from isthmus.report.numbers import count, padded, plain
+from isthmus.report.numbers import padded, plain
 from isthmus.report.scene import scene
 from isthmus.report.svg import Frame
 
@@ -88,7 +89,7 @@ def trajectories(runs: Sequence[Run], problem: Problem) -> Markup:
         legend(),
         _run_table(ordered),
         *(_one_run(run, columns, id(run) in unfolded) for run in drawn),
-        tag("p", f"{count(left, 'more run')} are only in the table.") if left else None,
+        tag("p", f"{counted(left, 'more run')} are only in the table.") if left else None,
     )
 
 
@@ -169,7 +170,9 @@ def _one_run(run: Run, columns: int, unfolded: bool) -> Markup:
         "details",
         summary,
         tag("div", *figures, class_="plots"),
-        tag("p", f"{count(left, 'more number')} of this run are not drawn.") if left > 0 else None,
+        tag("p", f"{counted(left, 'more number')} of this run are not drawn.")
+        if left > 0
+        else None,
         open=unfolded,
     )
 

@@ -12,14 +12,15 @@ from isthmus.identify.fit import Fit
 from isthmus.identify.problem.problem import Problem
 from isthmus.model.model import Model
 from isthmus.model.state import State
-from isthmus.networks.names import signals_of
+from isthmus.networks.names import signals_of, unit_for
+from isthmus.phases import counted
 from isthmus.report import charts
 from isthmus.report.html import Markup, joined, named, tag
-from isthmus.report.numbers import count, padded
+from isthmus.report.numbers import padded
 from isthmus.report.svg import Frame
 from isthmus.simulate.observe import observe
 
-FINE = 81
+CURVE_POINTS = 81
 """Places along an axis."""
 AXES = 12
 """So many axes are drawn for each network."""
@@ -40,7 +41,7 @@ class Axis:
 
 
 def networks(fit: Fit, problem: Problem | None) -> Markup | None:
-    """None for a model without networks."""
+    """What each network changes, as figures; None for a model without networks."""
     model = fit.model
     if not model.networks:
         return None
@@ -53,7 +54,7 @@ def networks(fit: Fit, problem: Problem | None) -> Markup | None:
             "stay at their median. The shaded range holds nine tenths of the measured rows.",
             class_="hint",
         ),
-        tag("p", f"{count(weights, 'weight')} were fitted.") if weights else None,
+        tag("p", f"{counted(weights, 'weight')} were fitted.") if weights else None,
         *(_network(model, wired, problem) for wired in model.networks),
     )
 
@@ -97,7 +98,7 @@ def _figure(model: Model, wired: Any, axis: Axis, problem: Problem) -> Markup | 
     v = np.concatenate([log.v for log in problem.logs])
     seen = (q if axis.quantity == "position" else v)[:, axis.row]
     low, high = padded(seen, 0.0)
-    x = np.linspace(low, high, FINE)
+    x = np.linspace(low, high, CURVE_POINTS)
     effect = changed(model, wired, axis, x, np.nanmedian(q, axis=0), np.nanmedian(v, axis=0))
     y, names = _outputs(model, wired, axis, effect)
     if not y:
@@ -108,7 +109,7 @@ def _figure(model: Model, wired: Any, axis: Axis, problem: Problem) -> Markup | 
     inside = [frame.path(x, line, c) for line, c in zip(y, classes, strict=True)]
     units = {spec.name: spec.unit for spec in signals_of(model)}
     x_name = f"{axis.quantity} of {axis.joint} [{axis.unit}]"
-    unit = units.get(wired.plan.target, "").split("|")[0]
+    unit = unit_for(units.get(wired.plan.target, ""), model.joint_kinds)
     chart = frame.picture(
         frame.band(*usual, "usual"),
         frame.axes(x_name, f"change [{unit}]"),

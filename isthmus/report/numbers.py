@@ -39,11 +39,6 @@ def with_error(value: float, error: float) -> tuple[str, str]:
     return f"{value:.{-last}f}".replace("-", MINUS), f"{error:.{-last}f}"
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
-    """`1 run`, `12,000 rows`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Round numbers between two bounds."""
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low:

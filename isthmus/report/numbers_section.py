@@ -13,17 +13,18 @@ from isthmus.identify.fit import Estimate, Fit
 from isthmus.identify.problem.problem import Problem
 from isthmus.losses.residuals import HEADING
 from isthmus.model.model import Model
-from isthmus.networks.names import select, signals_of
+from isthmus.networks.names import select, signals_of, unit_at, unit_for
+from isthmus.phases import counted
 from isthmus.report import charts
 from isthmus.report.html import Markup, joined, named, tag
-from isthmus.report.numbers import count, plain, with_error
+from isthmus.report.numbers import plain, with_error
 
 MAPPED = 60
 """Up to so many numbers, correlations are drawn."""
 
 ISLANDS = 12
 """So many islands are drawn."""
-SAME = 0.01
+SAME_MINIMUM = 0.01
 """Losses that differ by less than this share belong to the same minimum."""
 
 
@@ -32,25 +33,12 @@ def physical(fit: Fit) -> dict[str, Estimate]:
     return {n: e for n, e in fit.estimates.items() if not n.startswith("network/")}
 
 
-def shown_unit(model: Model, name: str, unit: str) -> str:
-    """`N·m·s/rad|N·s/m` is decided by the kind of the joint."""
-    turning, _, sliding = unit.partition("|")
-    part = name.split("/")
-    if not sliding or len(part) < 3 or part[1] not in model.joint_names:
-        return unit
-    return sliding if model.joint_kinds[model.joint(part[1])] == "prismatic" else turning
-
-
 def signal_unit(model: Model, text: str) -> str:
     """Of a signal as a whole: `rad|m` stays where joints of both kinds are meant."""
     selection = select(model, text) if text != HEADING else None
     units = {spec.name: spec.unit for spec in signals_of(model)}
     unit = "1" if selection is None else units[selection.name]
-    turning, _, sliding = unit.partition("|")
-    moving = {k == "prismatic" for k in model.joint_kinds if k != "fixed"}
-    if sliding and len(moving) == 1:
-        return sliding if moving.pop() else turning
-    return unit
+    return unit_for(unit, model.joint_kinds)
 
 
 # headline -------------------------------------------------------------------------------------------------------
@@ -59,8 +47,8 @@ def signal_unit(model: Model, text: str) -> str:
 def headline(fit: Fit, title: str) -> Markup:
     """Title, one sentence, and the numbers that matter most."""
     runs, data = fit.settings.get("runs", 0), fit.settings.get("data", 0)
-    free = count(len(fit.estimates), "number")
-    said = f"{free} of “{fit.model.name}” fitted to {count(runs, 'run')}, {count(data, 'measured value')}. "
+    free = counted(len(fit.estimates), "number")
+    said = f"{free} of “{fit.model.name}” fitted to {counted(runs, 'run')}, {counted(data, 'measured value')}. "
     said += _verdict(fit)
     top = tag(
         "div",
@@ -150,7 +138,7 @@ def estimates(fit: Fit, problem: Problem | None) -> Markup:
     )
     rows = [_row(fit.model, n, e, *bounds.get(n, (math.nan, math.nan))) for n, e in own.items()]
     weights = len(fit.estimates) - len(own)
-    more = f"{count(weights, 'weight')} of networks were fitted too; see what they learned below."
+    more = f"{counted(weights, 'weight')} of networks were fitted too; see what they learned below."
     table = tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), class_="wide")
     return joined(
         tag("h2", "Estimates"),
@@ -180,7 +168,7 @@ def bounds_of(problem: Problem | None) -> dict[str, tuple[float, float]]:
 
 def _row(model: Model, name: str, e: Estimate, low: float, high: float) -> Markup:
     value, error = with_error(e.value, e.error)
-    unit = shown_unit(model, name, e.unit)
+    unit = unit_at(model, name, e.unit)
     unsure = "at its bound" if math.isnan(e.error) else "not told by the data"
     told = error if math.isfinite(e.error) else tag("span", unsure, class_="unsure")
     within = "" if math.isnan(low) else f"{plain(low, 3)} … {plain(high, 3)}"
@@ -296,18 +284,18 @@ def convergence(fit: Fit) -> Markup:
         else None
     )
     words = (
-        f"Loss {plain(fit.loss, 6)} after {count(number, unit)} and "
-        f"{count(fit.evaluations, 'evaluation')}, {plain(fit.seconds, 2)} s. How it ended: {fit.status}."
+        f"Loss {plain(fit.loss, 6)} after {counted(number, unit)} and "
+        f"{counted(fit.evaluations, 'evaluation')}, {plain(fit.seconds, 2)} s. How it ended: {fit.status}."
     )
     if len(history) > 1 and drawn is None:
-        words += f" It came within {SAME:.0%} of that in the first {unit} already."
+        words += f" It came within {SAME_MINIMUM:.0%} of that in the first {unit} already."
     return joined(tag("h2", "Convergence"), tag("p", words), drawn, islands(fit))
 
 
 def flat(histories: Sequence[np.ndarray]) -> bool:
     """Whether all losses belong to the same minimum, so that a picture of them would be one line."""
     losses = np.concatenate(histories)
-    return bool(np.all(losses <= (1.0 + SAME) * losses.min()))
+    return bool(np.all(losses <= (1.0 + SAME_MINIMUM) * losses.min()))
 
 
 def islands(fit: Fit) -> Markup | None:
@@ -318,8 +306,8 @@ def islands(fit: Fit) -> Markup | None:
         range(len(fit.islands)), key=lambda k: np.nan_to_num(fit.islands[k][-1], nan=np.inf)
     )
     last = np.array([fit.islands[k][-1] for k in order])
-    alike = int(np.sum(last <= last[0] + SAME * abs(last[0])))
-    said = f"{alike} of {len(last)} searches ended within {SAME:.0%} of the lowest loss. "
+    alike = int(np.sum(last <= last[0] + SAME_MINIMUM * abs(last[0])))
+    said = f"{alike} of {len(last)} searches ended within {SAME_MINIMUM:.0%} of the lowest loss. "
     said += (
         "A minimum that many reach is likely the lowest."
         if alike > 1

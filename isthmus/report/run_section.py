@@ -12,8 +12,8 @@ from isthmus.identify.fit import Fit
 from isthmus.report.html import Markup, joined, tag
 from isthmus.report.numbers import plain
 
-MOST = 12
-"""So many entries of a list are shown."""
+MAX_ENTRIES = 12
+"""Entries of a list that are shown."""
 PACKAGES = ("isthmus", "jax", "numpy", "scipy", "llvmlite")
 CHANGED = {
     "integrator": "semi_implicit",
@@ -28,7 +28,9 @@ CHANGED = {
 
 def again(fit: Fit, notes: Sequence[str], command: str | None) -> Markup:
     """Settings, versions, and the command or the code."""
-    listed = [(key.replace("_", " "), told(key, value)) for key, value in fit.settings.items()]
+    listed = [
+        (key.replace("_", " "), setting_lines(key, value)) for key, value in fit.settings.items()
+    ]
     listed.append(("versions", [", ".join(f"{n} {v}" for n, v in versions().items())]))
     pairs = [
         joined(tag("dt", key), *(tag("dd", tag("code", line)) for line in lines))
@@ -45,16 +47,19 @@ def again(fit: Fit, notes: Sequence[str], command: str | None) -> Markup:
     )
 
 
-def told(key: str, value: Any) -> list[str]:
-    """A setting as people would say it, one line or several."""
+def setting_lines(key: str, value: Any) -> list[str]:
+    """A setting in words, as one line or several."""
     if key == "free":
-        return [*map(_free, value[:MOST]), *([f"… ({len(value)} in all)"] if value[MOST:] else [])]
+        return [
+            *map(_free, value[:MAX_ENTRIES]),
+            *([f"… ({len(value)} in all)"] if value[MAX_ENTRIES:] else []),
+        ]
     if key == "loss" and isinstance(value, dict):
         return [_loss(value).removeprefix("ist.")]
     if key == "search" and isinstance(value, dict):
         return [_called(value).replace("ist.", "")]
     if key == "dt" and isinstance(value, list):
-        return [f"{', '.join(plain(x) for x in dict.fromkeys(value[:MOST]))} s"]
+        return [f"{', '.join(plain(x) for x in dict.fromkeys(value[:MAX_ENTRIES]))} s"]
     return [_plainly(value)]
 
 
@@ -64,8 +69,8 @@ def _plainly(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}: {_plainly(x)}" for name, x in value.items())
     if isinstance(value, list | tuple):
-        shown = ", ".join(_plainly(x) for x in value[:MOST])
-        return f"{shown} … ({len(value)} in all)" if len(value) > MOST else shown
+        shown = ", ".join(_plainly(x) for x in value[:MAX_ENTRIES])
+        return f"{shown} … ({len(value)} in all)" if len(value) > MAX_ENTRIES else shown
     return plain(value) if isinstance(value, float) else str(value)
 
 
@@ -109,12 +114,12 @@ def code(fit: Fit) -> str:
         f'logs = [ist.read_motion(path) for path in ("…",)]  # {runs} fitted, then {predicted} held out\n'
         f"problem = ist.Problem(\n    robot,\n    logs,\n{lines})\n"
         f"fit = ist.fit(problem{_search(s)})\n"
-        'ist.write_report(fit, "report.html", problem=problem)\n'
+        'ist.export_report(fit, "report.html", problem=problem)\n'
     )
 
 
 def _search(settings: dict[str, Any]) -> str:
-    """The search as an argument, where the settings tell it."""
+    """The search as an argument, where the settings have it."""
     return f", {_called(settings['search'])}" if settings.get("search") else ""
 
 

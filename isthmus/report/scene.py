@@ -28,7 +28,7 @@ CORNERS = 40
 
 
 def scene(model: Model, runs: Sequence[Run]) -> str:
-    """JSON; measured poses are drawn with the same model as predicted ones."""
+    """The scene as JSON; measured poses are drawn with the same model as predicted ones."""
     chosen = sorted(runs, key=lambda run: not run.heldout)[:RUNS]
     pose = native.compile(lambda q: _pose(model, q), np.zeros(model.nq))
     shown = [_played(pose, run) for run in chosen]

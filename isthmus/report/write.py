@@ -1,4 +1,4 @@
-"""`write_report`: a fit as one HTML page that needs nothing else: no network, no fonts, no files beside it."""
+"""`export_report`: a fit as one HTML page that needs nothing else: no network, no fonts, no files beside it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+from isthmus.errors import warn_renamed
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem.problem import Problem
 from isthmus.report import motion_section as motion
@@ -20,7 +22,7 @@ NOTHING_ELSE = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsaf
 """What a browser may load for the page: what stands in it."""
 
 
-def write_report(
+def export_report(
     fit: Fit,
     path: str | os.PathLike[str] = "report.html",
     *,
@@ -29,7 +31,7 @@ def write_report(
     notes: Sequence[str] = (),
     command: str | None = None,
 ) -> Path:
-    """Writes one HTML page about a fit and gives its path.
+    """Writes one HTML page about a fit and returns its path.
 
     `problem`: what was fitted; a fit knows it unless it was loaded, and without it the page has no motion.
     `title` and `notes` (sentences) are yours; `command`: what to run again, instead of Python code made from the
@@ -41,6 +43,12 @@ def write_report(
         page(fit, problem=problem, title=title, notes=notes, command=command), encoding="utf-8"
     )
     return target
+
+
+def write_report(fit: Fit, path: str | os.PathLike[str] = "report.html", **options: Any) -> Path:
+    """The old name of `export_report`, until version 0.3."""
+    warn_renamed("write_report", "export_report")
+    return export_report(fit, path, **options)
 
 
 def page(
@@ -75,7 +83,7 @@ def page(
 def sections_of(
     fit: Fit, problem: Problem | None, notes: Sequence[str], command: str | None
 ) -> list[tuple[str, str, Markup]]:
-    """Anchor, name and content of each section that has something to say."""
+    """Anchor, name and content of each section that is not empty."""
     runs = [] if problem is None else runs_of(fit, problem)
     found: list[tuple[str, str, Markup | None]] = [
         ("mechanism", "Mechanism", motion.animation(fit, runs) if runs else None),
@@ -100,7 +108,7 @@ def sections_of(
 
 
 def _no_logs() -> Markup:
-    said = "A fit that was loaded has no logs: write_report(fit, path, problem=problem) draws them here."
+    said = "A fit that was loaded has no logs: export_report(fit, path, problem=problem) draws them here."
     return joined(tag("h2", "Measured and predicted"), tag("p", said))
 
 

@@ -1,1 +1,6 @@
-"""Studies: a fit as a text file, from robot and logs to results in a folder."""
+"""A fit as a text file: robot, logs, free numbers, loss, search and output folder in TOML.
+
+Start with `study.py` (`Study`: the keys of the file, and the `Problem` made from them) and `run.py` (from a study to
+a `Fit`). `build.py` reads robot and logs, `searches.py` turns tables into searches and losses, `results.py` writes
+the folder of results, `begin.py` writes a study for a new robot (`isthmus fit --init`).
+"""

@@ -1,4 +1,4 @@
-"""A robot and its logs -> a commented study file to start from: what was found, what is suggested, what is doubted."""
+"""A robot and its logs -> the text of a commented study: what the logs hold, suggested settings, warnings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from isthmus.errors import BadStudy, DataWarning
 from isthmus.library.shipped import PREFIX
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
-from isthmus.study.build import Trials, files_in, read, robot_of
-from isthmus.study.study import Study
+from isthmus.networks.names import unit_for
+from isthmus.study.build import Trials, files_in, load_robot, read_logs
 
 MASS_SPAN = 5.0
 """Masses are searched from a fifth to five times what the robot's file says."""
@@ -31,12 +31,11 @@ def begin_study(
     robot: str, logs: Sequence[str], target: str | os.PathLike[str] = "study.toml"
 ) -> str:
     """The text of a study of this robot and these logs, with paths as seen from `target`."""
-    study = Study(robot=robot, logs=tuple(logs), free=())
     tried = Trials()
-    model = tried("robot", lambda: robot_of(study))
+    model = tried("robot", lambda: load_robot(Path(), robot))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # written into the file instead
-        motions = [m for path in logs for m in read(tried, "logs", study, path, model)]
+        motions = read_logs(tried, "logs", map(Path, logs), model, {})
     if not logs:
         tried.faults.append("logs are missing; say which: isthmus fit --init arm.urdf logs/")
     if tried.faults or model is None:
@@ -110,7 +109,7 @@ def _described(motion: Motion) -> Iterator[str]:
     for note in motion.notes:
         yield f"  note: {' '.join(note.split())}"
     if "joint/control" not in (motion.signals or {}):
-        yield "  no commands (tau_…): its joints are taken as undriven, and of masses only ratios can be told"
+        yield "  no commands (tau_…): its joints are taken as undriven, and only ratios of masses can be identified"
 
 
 def _reading() -> str:
@@ -137,7 +136,8 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
             yield _entry(name, low, high, f"in the file: {', '.join(f'{m:.4g}' for m in own)} kg")
     if model.dof:
         damping = ", ".join(f"{x:.4g}" for x in np.ravel(model.get("joint/damping")))
-        yield _entry("joint/*/damping", 0.0, None, f"in the file: {damping} {_damping_unit(model)}")
+        unit = unit_for("N·m·s/rad|N·s/m", model.joint_kinds)
+        yield _entry("joint/*/damping", 0.0, None, f"in the file: {damping} {unit}")
         yield _entry("joint/*/friction", 0.0, None, "dry friction", used=False)
     yield _entry(
         "link/*/inertial", None, None, "mass, centre of mass and inertia of every body", used=False
@@ -157,12 +157,6 @@ def _moving(model: Model) -> list[int]:
     for i, parent in enumerate(model.parents):
         moves.append(model.joint_kinds[i] != "fixed" or (parent >= 0 and moves[parent]))
     return [i for i, does in enumerate(moves) if does]
-
-
-def _damping_unit(model: Model) -> str:
-    """Of turning joints, of sliding ones, or of both."""
-    sliding = {kind == "prismatic" for kind in model.joint_kinds if kind != "fixed"}
-    return {(True,): "N·s/m", (False,): "N·m·s/rad"}.get(tuple(sliding), "N·m·s/rad (N·s/m)")
 
 
 def _entry(name: str, low: float | None, high: float | None, words: str, used: bool = True) -> str:

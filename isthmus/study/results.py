@@ -1,4 +1,4 @@
-"""What a study leaves in its folder: the fit, the study itself, table and report, the robot in other formats."""
+"""The files that a study writes into its folder: fit, study, table, report, the robot in other formats."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from isthmus.identify.fit import Fit
 from isthmus.identify.problem.problem import Problem
 from isthmus.model.model import Model
 from isthmus.motion.files import whole_file
-from isthmus.report.write import write_report
+from isthmus.report.write import export_report
 from isthmus.study.study import Study
-from isthmus.study.tables import words_of
 
 RECORDS = "records.jsonl"
 """Where searches of many rounds keep what they found, so that a stopped one goes on."""
@@ -26,7 +25,7 @@ RECORDS = "records.jsonl"
 
 @dataclasses.dataclass(frozen=True)
 class Written:
-    """Files that are there now, and what could not be written."""
+    """The files that were written, and messages about those that could not be."""
 
     files: tuple[Path, ...]
     failed: tuple[str, ...]
@@ -50,7 +49,7 @@ def as_model(study: Study, problem: Problem, fit: Fit) -> Path:
 def as_report(study: Study, problem: Problem, fit: Fit) -> Path:
     """One HTML page about all of it."""
     again = f"isthmus fit study.toml\n\n# study.toml\n{study.text}"
-    return write_report(fit, study.folder / "report.html", problem=problem, command=again)
+    return export_report(fit, study.folder / "report.html", problem=problem, command=again)
 
 
 def _exported(export: Callable[..., Any], model: Model, path: Path) -> Path:
@@ -64,7 +63,7 @@ WRITERS: dict[str, Callable[[Study, Problem, Fit], Path]] = {
 
 
 def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
-    """Writes everything that the study asks for; one file that fails does not take the others with it."""
+    """Writes everything that the study asks for; one that fails does not prevent the others."""
     folder = study.folder
     fit.save(folder)
     files, failed = [folder / "fit.json", folder / "fit.npz"], []
@@ -77,25 +76,25 @@ def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
         try:
             files.append(WRITERS[kind](study, problem, fit))
         except IsthmusError as error:
-            failed.append(f"{kind}: {words_of(error)}")
+            failed.append(f"{kind}: {error.message}")
     return Written(tuple(files), tuple(failed))
 
 
 def _kept(study: Study) -> str:
-    """The study as it was run; its paths still start where they did."""
+    """The text of the study, with a comment that says from which folder its paths start."""
     there = Path(os.path.relpath(study.here.resolve(), study.folder.resolve())).as_posix()
     return f"# As it was run; its paths start at the folder {there!r} as seen from here.\n\n{study.text}"
 
 
 def make_folder(study: Study, *, resume: bool, replace: bool) -> Path:
-    """The folder for results; one that holds a fit already is refused unless somebody says what to do with it."""
+    """The folder for results; one that holds a fit is refused unless `resume` or `replace` is set."""
     folder = study.folder
     old = [name for name in ("fit.json", RECORDS) if (folder / name).exists()]
     if resume and not old:
         raise BadOption(f"there is nothing to resume in {str(folder)!r}; leave --resume out.")
     if old and not (resume or replace):
         raise BadFile(
-            f"{str(folder)!r} holds an earlier fit: --resume goes on from it, --force replaces it, --out FOLDER "
+            f"{str(folder)!r} holds an earlier fit: --resume goes on from it, --replace overwrites it, --out FOLDER "
             "puts the new one elsewhere."
         )
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,9 @@ def run_study(
 ) -> Fit:
     """Fits what a study file asks for and writes its results.
 
-    `resume`: go on from what the folder of the results holds. `replace`: begin anew where it holds something.
+    `resume`: continue from the results in the folder. `replace`: overwrite them.
     """
-    import warnings
-
-    given = study if isinstance(study, Study) else Study.read(study)
+    given = study if isinstance(study, Study) else Study.load(study)
     problem = given.problem()
     make_folder(given, resume=resume, replace=replace)
     found = search(given, problem, resume=resume)

@@ -15,7 +15,7 @@ from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.population import Population
 from isthmus.identify.search.search import AbstractSearch
 from isthmus.losses.windows import NAMES, Loss
-from isthmus.study.tables import ANYTHING, faults_of, kind_in, made, options_of
+from isthmus.schema import ANYTHING, annotations_of, faults_of, kind_in, made, options_of
 
 SEARCHES: dict[str, Any] = {
     "levenberg_marquardt": LevenbergMarquardt,
@@ -26,7 +26,7 @@ SEARCHES: dict[str, Any] = {
     "population": Population,
     "cmaes": CMAES,
 }
-OURS = ("store", "resume")
+SET_BY_COMMAND = ("store", "resume")
 """Options of a search that the command decides, not the file."""
 
 
@@ -42,9 +42,9 @@ def search_in(table: Any, who: str, faults: list[str]) -> AbstractSearch | None:
         return None
     cls, rest = SEARCHES[kind], {} if isinstance(table, str) else dict(table)
     rest.pop("kind", None)
-    inside = [f.name for f in dataclasses.fields(cls) if f.type == "AbstractSearch"]
+    inside = [name for name, kind in annotations_of(cls).items() if kind is AbstractSearch]
     known = options_of(cls, dict.fromkeys(inside, ANYTHING))
-    known = {name: kind for name, kind in known.items() if name not in OURS}
+    known = {name: kind for name, kind in known.items() if name not in SET_BY_COMMAND}
     wrong = list(faults_of(rest, known, f"{who} ({kind})"))
     for name in inside:
         if name in rest:
@@ -67,7 +67,7 @@ def loss_in(table: Mapping[str, Any], who: str, faults: list[str]) -> Loss | Non
 
 
 def kept_in(search: AbstractSearch, store: Any, resume: bool) -> AbstractSearch:
-    """The search with a file for its records, if it is of those that keep any."""
+    """The search with `store` as its file of records, if it keeps records."""
     if not keeps_records(search):
         return search
     options: dict[str, Any] = {"store": store, "resume": resume}
@@ -75,5 +75,5 @@ def kept_in(search: AbstractSearch, store: Any, resume: bool) -> AbstractSearch:
 
 
 def keeps_records(search: AbstractSearch) -> bool:
-    """Whether a search can go on from a file of its own."""
+    """Whether a search writes a file of records from which it can continue."""
     return hasattr(search, "store")

@@ -5,28 +5,29 @@ from __future__ import annotations
 import dataclasses
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from isthmus import schema as t
 from isthmus.blueprint.tables import from_table
 from isthmus.blueprint.text import toml_value
 from isthmus.blueprint.wire import Wire
 from isthmus.data.options import Options
 from isthmus.describe.files import read_bytes
-from isthmus.errors import BadStudy
+from isthmus.errors import BadStudy, IsthmusError, warn_renamed
 from isthmus.identify.problem.free import Free
+from isthmus.identify.problem.problem import Problem
 from isthmus.identify.search.search import AbstractSearch
 from isthmus.losses.windows import Loss, Windows
-from isthmus.study import tables as t
+from isthmus.model.model import Model
+from isthmus.motion.motion import Motion
+from isthmus.study.build import Trials, attached, divided, load_robot, read_logs, try_names
 from isthmus.study.searches import loss_in, search_in
-
-if TYPE_CHECKING:
-    from isthmus.identify.problem.problem import Problem
 
 FORMATS = ("urdf", "mjcf", "model", "report")
 """What can be written beside the result."""
-USUAL = ("urdf", "report")
+DEFAULT_FORMATS = ("urdf", "report")
 INTEGRATORS = ("semi_implicit", "explicit_euler", "rk4")
 
 TOP = {
@@ -89,7 +90,7 @@ class Study:
     """None: that of `fit`, which depends on the loss."""
     output: str = "fit"
     """Folder of the results."""
-    formats: tuple[str, ...] = USUAL
+    formats: tuple[str, ...] = DEFAULT_FORMATS
     here: Path = dataclasses.field(default_factory=Path)
     """Where relative paths start: the folder of the file."""
     source: str = "study"
@@ -97,8 +98,8 @@ class Study:
     """As it was written."""
 
     @staticmethod
-    def read(path: str | os.PathLike[str]) -> Study:
-        """The study in a file."""
+    def load(path: str | os.PathLike[str]) -> Study:
+        """The study in a TOML file."""
         try:
             text = read_bytes(path).decode("utf-8-sig")
             data = tomllib.loads(text)
@@ -107,6 +108,12 @@ class Study:
         except (tomllib.TOMLDecodeError, RecursionError) as broken:
             raise BadStudy(f"this is no TOML, or half of it: {broken}.", str(path)) from None
         return Study.from_table(data, here=Path(path).parent, source=str(path), text=text)
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> Study:
+        """The old name of `load`, until version 0.3."""
+        warn_renamed("Study.read", "Study.load")
+        return Study.load(path)
 
     @staticmethod
     def from_table(
@@ -127,9 +134,49 @@ class Study:
 
     def problem(self) -> Problem:
         """Robot and logs, read; what is free in one and compared with the other."""
-        from isthmus.study.build import problem_of
+        tried = Trials()
+        options = {"base": self.base, "repair": self.repair, "ground": self.ground}
+        model = tried("robot", lambda: load_robot(self.here, self.robot, **options))
+        logs, heldout = self._logs(tried, model)
+        if model is not None and self.wires and (logs or heldout):
+            model = tried("wire", lambda: attached(model, self.wires, logs, self.seed)) or model
+        signals = self.compared.get("signals", ("joint/position",))
+        tried.faults += _faults_of_noise(self.compared.get("noise"), signals)
+        if not tried.faults:
+            try:
+                return self._problem(model, logs, heldout)
+            except IsthmusError:
+                try_names(model, self.free, signals, tried)
+                if not tried.faults:
+                    raise
+        elif model is not None:
+            try_names(model, self.free, signals, tried)
+        raise BadStudy(tried.faults, self.source)
 
-        return problem_of(self)
+    def _logs(self, tried: Trials, model: Model | None) -> tuple[list[Motion], list[Motion]]:
+        """Motions that are fitted, and motions that are only predicted."""
+        paths = [self.here / path for path in self.logs]
+        logs = read_logs(tried, "logs", paths, model, self.reading)
+        if not isinstance(self.heldout, tuple):
+            return divided(logs, self.heldout, tried)
+        paths = [self.here / path for path in self.heldout]
+        heldout = read_logs(tried, "heldout", paths, model, self.reading)
+        own = {m.name for m in heldout}
+        return [m for m in logs if m.name not in own] or logs, heldout
+
+    def _problem(self, model: Model, logs: list[Motion], heldout: list[Motion]) -> Problem:
+        return Problem(
+            model, logs, free=self.free, loss=self.loss, heldout=heldout or None,
+            **self.compared, **self.time,
+        )  # fmt: skip
+
+
+def _faults_of_noise(noise: Any, signals: Sequence[str]) -> Iterator[str]:
+    """Noise of signals that are not compared."""
+    for text in noise if isinstance(noise, dict) else ():
+        if text not in signals:
+            known = ", ".join(map(repr, signals))
+            yield f"[loss], noise: {text!r} is not compared; that is {known}."
 
 
 def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
@@ -151,7 +198,8 @@ def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
         "reading": _reading(data.get("read", {})), "wires": _wires(data, faults),
         "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": data.get("time", {}),
         "search": None if search is None else search_in(search, "[search]", faults),
-        "output": output.get("folder", "fit"), "formats": _formats(output.get("formats", list(USUAL)), faults),
+        "output": output.get("folder", "fit"),
+        "formats": _formats(output.get("formats", list(DEFAULT_FORMATS)), faults),
     }  # fmt: skip
 
 

@@ -17,12 +17,8 @@ from scipy.spatial import ConvexHull, QhullError
 from isthmus.dynamics.kinematics import forward_kinematics
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
+from isthmus.palette import PAPER, SHADES, VERMILION
 from isthmus.spatial import rotations
-
-INK, PAPER = "#16324f", "#ffffff"
-COLOURS = ("#b7d3e9", "#7fb2d9", "#4a8dc2", "#2a6aa3", "#1b4f82", INK)
-"""From the first moment to the last."""
-TRAIL = "#e4572e"
 
 
 def draw_motion(
@@ -45,7 +41,9 @@ def draw_motion(
         k = model.point(name)
         link, place = model.point_links[k], np.asarray(model.point_origin[k])
         path = _placed(position, quaternion, link, place[None])[:, 0] @ camera[:, :2]
-        axes.plot(*path.T, color=TRAIL, linewidth=1.1, alpha=0.75, zorder=1, solid_capstyle="round")
+        axes.plot(
+            *path.T, color=VERMILION, linewidth=1.1, alpha=0.75, zorder=1, solid_capstyle="round"
+        )
     moments = np.unique(np.linspace(0, len(motion.q) - 1, frames).round().astype(int))
     for share, row in zip(np.linspace(0.0, 1.0, len(moments)), moments, strict=True):
         _draw_moment(model, position[row], quaternion[row], camera, axes, share)
@@ -92,7 +90,7 @@ def _draw_moment(
     share: float,
 ) -> None:
     """One moment; `share` runs from 0 for the first to 1 for the last."""
-    colour = COLOURS[round(share * (len(COLOURS) - 1))]
+    colour = SHADES[round(share * (len(SHADES) - 1))]
     style = {"facecolor": colour, "edgecolor": PAPER, "linewidth": 0.6, "alpha": 0.35 + 0.6 * share}
     drawn = []
     for s, link in enumerate(model.shape_links):

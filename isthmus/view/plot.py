@@ -1,6 +1,6 @@
 """Positions and velocities over time, as one figure: a row of two panels for each kind of unit.
 
-A panel holds at most `MOST` lines; more of one kind go on in a further row. Six colours that colour-blind people
+A panel holds at most `MAX_LINES` lines; more of one kind go on in a further row. Six colours that colour-blind people
 tell apart, then the same ones dashed.
 """
 
@@ -16,23 +16,23 @@ import numpy as np
 from isthmus.model.model import Model
 from isthmus.motion.files import check_target, coordinate_names, dof_names, whole_file
 from isthmus.motion.motion import Motion
+from isthmus.palette import FAINT, GRID, INK, SERIES
 
 KINDS = (".png", ".svg", ".pdf")
-MOST = 12
+MAX_LINES = 12
 """Lines in a panel."""
 ROWS = 8
 """Of panels; what is beyond them is left out, and the title says so."""
 POINTS = 20_000
 """Of a line; longer motions are thinned."""
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B5528C", "#56B4E9", "#E0A100")
-INK, FAINT = "#333333", "#DDDDDD"
+COLOURS = SERIES[:6]
 ROUNDING = 1e-12
 """What changes by less does not move."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Row:
-    """Lines of one kind: what stands at the axes, and which columns of `q` and `v` they are."""
+    """Lines of one kind: labels of the axes, and columns of `q` and `v`."""
 
     title: str
     unit_q: str
@@ -83,7 +83,7 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _rows(model: Model) -> list[_Row]:
-    """Angles, lengths, then orientations; each in rows of at most `MOST` lines."""
+    """Angles, lengths, then orientations; each in rows of at most `MAX_LINES` lines."""
     angles, lengths, turns = (_Row("angle", "rad", "rad/s", [], []),
                               _Row("position", "m", "m/s", [], []),
                               _Row("quaternion", "1", "rad/s", [], []))  # fmt: skip
@@ -99,7 +99,9 @@ def _rows(model: Model) -> list[_Row]:
         others.v.extend(v[straight:])
     parts = []
     for row in (angles, lengths, turns):
-        most_q, most_v = (MOST, MOST) if row is not turns else (MOST, 3 * MOST // 4)
+        most_q, most_v = (
+            (MAX_LINES, MAX_LINES) if row is not turns else (MAX_LINES, 3 * MAX_LINES // 4)
+        )
         for k in range(0, len(row.q), most_q):
             n = k // most_q * most_v
             parts.append(dataclasses.replace(row, q=row.q[k : k + most_q], v=row.v[n : n + most_v]))
@@ -115,10 +117,10 @@ def _draw(panel: Any, t: np.ndarray, values: np.ndarray, label: str) -> None:
             float(values.mean()) - 1.0, float(values.mean()) + 1.0
         )  # no noise as a motion
     panel.set_ylabel(label, color=INK)
-    panel.grid(color=FAINT, linewidth=0.6)
+    panel.grid(color=GRID, linewidth=0.6)
     panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)
-    panel.spines[["left", "bottom"]].set_color("#999999")
+    panel.spines[["left", "bottom"]].set_color(FAINT)
     panel.tick_params(colors=INK, labelsize=9)
 
 
@@ -140,7 +142,7 @@ def _legend(panel: Any, names: list[str]) -> None:
 
 
 def _finite(values: Any) -> np.ndarray:
-    """What can be drawn; a motion that blew up ends where it did."""
+    """Values that can be drawn; a motion that diverged ends there."""
     values = np.asarray(values, dtype=np.float64)
     return np.where(np.abs(values) < 1e12, values, np.nan)
 

@@ -73,9 +73,9 @@ def test_a_file_reads_as_people_would_write_it(tmp_path):
     short = '[[wire]]\ntarget = "joint/torque"\nreads = "joint/velocity"\nnet = { kind = "GRU" }\n'
     expected = ist.Blueprint([ist.Wire("joint/torque", ["joint/velocity"], ist.GRU())])
     assert ist.Blueprint.from_toml(short.replace("\n", "\r\n")) == expected
-    ist.Blueprint([FRICTION]).write(tmp_path / "friction.toml")
+    ist.Blueprint([FRICTION]).save(tmp_path / "friction.toml")
     assert (tmp_path / "friction.toml").read_bytes() == TEXT.encode()
-    assert ist.Blueprint.read(tmp_path / "friction.toml") == ist.Blueprint([FRICTION])
+    assert ist.Blueprint.load(tmp_path / "friction.toml") == ist.Blueprint([FRICTION])
     assert [path.name for path in tmp_path.iterdir()] == ["friction.toml"]
 
 
@@ -147,13 +147,13 @@ def test_a_file_that_is_none_is_refused(tmp_path):
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "half.toml").write_text(TEXT[:100])
     with pytest.raises(BadFile, match="is not text"):
-        ist.Blueprint.read(tmp_path / "binary.toml")
+        ist.Blueprint.load(tmp_path / "binary.toml")
     with pytest.raises(BadBlueprint, match=r"half\.toml: this is no TOML"):
-        ist.Blueprint.read(tmp_path / "half.toml")
+        ist.Blueprint.load(tmp_path / "half.toml")
     with pytest.raises(MissingFile, match=r"Did you mean 'half\.toml'"):
-        ist.Blueprint.read(tmp_path / "hlaf.toml")
+        ist.Blueprint.load(tmp_path / "hlaf.toml")
     with pytest.raises(BadOption, match=r"must end in \.toml"):
-        ist.Blueprint([FRICTION]).write(tmp_path / "friction.txt")
+        ist.Blueprint([FRICTION]).save(tmp_path / "friction.txt")
 
 
 def test_a_network_of_ones_own_goes_by_its_name(key):
@@ -168,7 +168,7 @@ def test_a_network_of_ones_own_goes_by_its_name(key):
     assert next(iter(ist.Blueprint.from_toml(text, networks={"Mine": mine}))).net is mine
     with pytest.raises(BadBlueprint, match=r"no kind 'Mine'.*networks=\{'Mine': \.\.\.\}"):
         ist.Blueprint.from_toml(text)
-    with pytest.raises(BadBlueprint, match="nothing but its kind"):
+    with pytest.raises(BadBlueprint, match="it takes no options here"):
         ist.Blueprint.from_toml(
             text.replace('"Mine"', '"Mine", width = 3'), networks={"Mine": mine}
         )
@@ -177,3 +177,11 @@ def test_a_network_of_ones_own_goes_by_its_name(key):
     with pytest.raises(BadWiring, match="called MLP as one of isthmus is: give it another name"):
         kept.to_toml()
     assert kept.to_toml(networks={"Mine": wire.net}) == text
+
+
+def test_old_names_work_and_say_what_they_are_called_now(tmp_path):
+    path = tmp_path / "friction.toml"
+    with pytest.warns(DeprecationWarning, match=r"Blueprint\.write is now Blueprint\.save"):
+        ist.Blueprint([FRICTION]).write(path)
+    with pytest.warns(DeprecationWarning, match=r"Blueprint\.read is now Blueprint\.load"):
+        assert ist.Blueprint.read(path) == ist.Blueprint([FRICTION])

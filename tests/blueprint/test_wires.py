@@ -199,7 +199,7 @@ def test_without_wires_a_step_is_the_physics_alone(monkeypatch):
 
 def test_a_detached_model_is_the_plain_one():
     hybrid = attached(WIRES["mlp"], ist.Wire("gravity", "time", ist.Constant()))
-    assert ist.detach(hybrid).networks == ()
+    assert ist.detach(hybrid).networks == ist.Blueprint.detach(hybrid).networks == ()
     assert [w.name for w in ist.detach(hybrid, "gravity").networks] == ["passive_torque"]
     assert [w.target for w in ist.Blueprint.of(hybrid)] == ["joint/passive_torque", "gravity"]
 

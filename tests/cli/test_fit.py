@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import sys
 
-import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.cli import fit as command
-from isthmus.cli.live import Screen, head, watching
+from isthmus.cli import fitting
 from isthmus.cli.main import main
 from isthmus.identify.search.search import News
 from tests.cli.test_main import one_sentence
-from tests.identify.motions import double_problem
 from tests.study.logs import write_logs
 from tests.study.test_run import TEXT
 
-SIMPLE = ["fit", "library:pendulum", "logs/run_0.csv", "logs/run_1.csv", "--unchecked"]
+SIMPLE = ["fit", "library:pendulum", "logs/run_0.csv", "logs/run_1.csv", "--no-check"]
 SIMPLE += ["--free", "link/*/mass=0.2:4", "--loss", "windows:20", "--noise", "1e-3"]
 
 
@@ -40,20 +35,20 @@ def test_a_study_is_checked_fitted_and_written(place, capsys):
     assert "wrote fit: fit.json, fit.npz, study.toml, table.txt, pendulum_2.urdf" in said.out
     assert ist.Fit.load("fit").status == "converged"
     assert main(["fit", "study.toml"]) == 2
-    assert "--resume goes on from it, --force replaces it" in one_sentence(capsys)
+    assert "--resume goes on from it, --replace overwrites it" in one_sentence(capsys)
 
 
 def test_robot_logs_and_free_are_enough(place, capsys):
     assert main([*SIMPLE, "--heldout", "1", "--out", "there"]) == 0
     assert "held out" in capsys.readouterr().out
     assert abs(ist.Fit.load("there")["link/rod_2/mass"].value - 0.7) < 0.05
-    again = ist.Study.read(place / "there" / "study.toml")
+    again = ist.Study.load(place / "there" / "study.toml")
     assert again.loss == ist.Windows(20)
 
 
 def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, capsys):
     @contextlib.contextmanager
-    def stopped(*_):
+    def stopped(*_, **__):
         def listen(news: News) -> None:
             if news.step >= 1:
                 raise KeyboardInterrupt
@@ -61,7 +56,7 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, capsys):
         yield listen
 
     with monkeypatch.context() as patch:
-        patch.setattr(command, "watching", stopped)
+        patch.setattr(fitting, "progress", stopped)
         assert main(SIMPLE) == 130
     assert "the best so far is written, --resume goes on" in capsys.readouterr().err
     first = ist.Fit.load("fit")
@@ -73,9 +68,26 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, capsys):
 def test_init_writes_a_study_that_runs_and_overwrites_nothing(place, capsys):
     assert main(["fit", "--init", "library:pendulum", "logs/", "--out", "mine.toml"]) == 0
     assert "isthmus fit mine.toml" in capsys.readouterr().out
-    assert ist.Study.read("mine.toml").robot == "library:pendulum"
+    assert ist.Study.load("mine.toml").robot == "library:pendulum"
     assert main(["fit", "--init", "library:pendulum", "logs/", "--out", "mine.toml"]) == 2
-    assert "--force replaces it" in one_sentence(capsys)
+    assert "--replace overwrites it" in one_sentence(capsys)
+
+
+def test_init_takes_a_folder_for_the_study(place, capsys):
+    assert main(["fit", "--init", "library:pendulum", "logs/", "--out", "new/"]) == 0
+    assert ist.Study.load(place / "new" / "study.toml").robot == "library:pendulum"
+
+
+def test_old_names_of_options_work_and_say_what_they_are_called_now(place, capsys):
+    (place / "study.toml").touch()
+    assert main(["fit", "--init", "library:pendulum", "logs/", "--force", "--unchecked"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert (
+        said[0] == "isthmus: --force is now --replace; the old name will be removed in version 0.3."
+    )
+    assert said[1].startswith("isthmus: --unchecked is now --no-check;")
+    assert main(["fit", "--help"]) == 0
+    assert "--force" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -101,32 +113,3 @@ def test_what_makes_no_fit_is_said_in_one_sentence(words, sentence, place, capsy
     assert main(["fit", *words.split()]) == 2
     assert sentence in one_sentence(capsys)
     assert not (place / "fit").exists()
-
-
-def test_progress_tells_loss_islands_best_values_and_time_left(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    parameters = double_problem().parameters
-    news = News(20, 100, 12.5, np.asarray(parameters.start))
-    assert head(news, 8, 10.0) == "step 20 of 100, 8 islands, loss 12.5, at most 40 s left"
-    assert head(News(1, 400, 1.0, news.x), 1, 60.0).endswith("at most 399 min left")
-    Screen(parameters, 8).waiting()
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with watching(parameters, 8) as listen:
-        listen(news)
-    shown = sys.stderr.getvalue()
-    assert "loss 12.5" in shown
-    assert "link/rod_1/mass" in shown
-
-
-def test_in_a_pipe_progress_is_a_line_now_and_then(monkeypatch, capsys):
-    parameters = double_problem().parameters
-    monkeypatch.setattr("isthmus.cli.live.EVERY", 0.0)
-    with watching(parameters, 1) as listen:
-        listen(News(20, 100, 12.5, np.asarray(parameters.start)))
-    said = capsys.readouterr().err
-    assert said.startswith("isthmus: step 20 of 100, loss 12.5")
-    assert "link/rod_1/mass = 1" in said
-    assert said.count("\n") == 1

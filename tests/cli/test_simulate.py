@@ -181,3 +181,10 @@ def test_ground_and_repair_reach_the_reader(tmp_path, monkeypatch):
     (tmp_path / "arm.urdf").write_text("<robot/>", encoding="utf-8")
     simulate.load_model(str(tmp_path / "arm.urdf"), "free", "nearest", 0.5)
     assert heard == {"base": "free", "repair": "nearest", "ground": 0.5}
+
+
+def test_out_and_plot_may_be_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main([*SHORT, "--out", "new/", "--plot", "."]) == 0
+    assert (tmp_path / "new" / "motion.npz").exists()
+    assert (tmp_path / "motion.png").exists()

@@ -72,7 +72,10 @@ def test_all_ways_to_a_gradient_and_a_matrix_agree(monkeypatch, loss):
         np.testing.assert_allclose(slope, normal.gradient, rtol=1e-8)
 
 
-def test_columns_have_the_same_bits_for_any_number_of_points():
+@pytest.mark.parametrize("setting", [{}, {"FILLED": 2.0}, {"PULL": 0.0}, {"MEMORY": 20_000}])
+def test_columns_have_the_same_bits_for_any_number_of_points(monkeypatch, setting):
+    for name, value in setting.items():
+        monkeypatch.setattr(jacobians, name, value)
     evaluation = general(double_problem())
     X = evaluation.start * np.linspace(0.8, 1.2, 9)[:, None]
     together = evaluation.normal(X)

@@ -10,8 +10,6 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import FitWarning
-from isthmus.identify.search.progress import line
-from isthmus.identify.search.search import News
 from tests.identify.motions import DOUBLE, SINGLE, double_problem, recorded
 
 
@@ -188,12 +186,6 @@ def test_network_weights_are_kept_small_by_their_penalty(key):
     z = problem.evaluation.start
     weights = z[problem.parameters.is_weight()]
     np.testing.assert_allclose(problem.evaluation.prior.cost(z[None]), 0.3 * weights @ weights)
-
-
-def test_progress_tells_loss_and_values():
-    problem = double_problem()
-    text = line(problem.parameters, News(3, 10, 12.5, problem.evaluation.start))
-    assert text == "loss 12.5  link/rod_1/mass 1  link/rod_2/mass 1  joint/joint_1/damping 0.3 …"
 
 
 def test_weights_alone_get_no_errors_that_would_have_to_be_computed():

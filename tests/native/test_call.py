@@ -227,7 +227,7 @@ before = dict(jax.config.values)
 import isthmus.native
 assert dict(jax.config.values) == before
 import jax.numpy as jnp
-f = isthmus.native.runtime.compile(lambda x: x + 1.0, 1.0)
+f = isthmus.native.compile(lambda x: x + 1.0, 1.0)
 assert f(1.0).dtype == 'float64' and jnp.ones(2).dtype == 'float32'
 assert dict(jax.config.values) == before
 """

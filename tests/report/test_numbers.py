@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isthmus.report.numbers import count, decades, padded, plain, thinned, ticks, with_error
+from isthmus.report.numbers import decades, padded, plain, thinned, ticks, with_error
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,3 @@ def test_a_thinned_curve_keeps_peaks_and_gaps_in_order():
     assert np.nanmax(y[rows]) == 9.0
     assert np.isnan(y[rows]).any()
     np.testing.assert_array_equal(thinned(y[:500], 300), np.arange(500))
-
-
-def test_counts_have_a_plural():
-    assert (count(1, "run"), count(1200, "run")) == ("1 run", "1,200 runs")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import isthmus as ist
-from isthmus.report.numbers_section import convergence, doubts, islands, shown_unit, signal_unit
-from isthmus.report.run_section import again, code, told
+from isthmus.networks.names import unit_at
+from isthmus.report.numbers_section import convergence, doubts, islands, signal_unit
+from isthmus.report.run_section import again, code, setting_lines
 from tests.report.fits import Outline, made_up, real
 
 
@@ -29,8 +30,8 @@ def test_many_starts_are_islands_and_survive_on_disk(tmp_path):
 def test_a_unit_is_decided_by_the_kind_of_the_joint():
     cart = ist.library.cart_pole()
     slide, hinge = (cart.joint_names[cart.joint_kinds.index(k)] for k in ("prismatic", "revolute"))
-    assert shown_unit(cart, f"joint/{slide}/damping", "N·m·s/rad|N·s/m") == "N·s/m"
-    assert shown_unit(cart, f"joint/{hinge}/damping", "N·m·s/rad|N·s/m") == "N·m·s/rad"
+    assert unit_at(cart, f"joint/{slide}/damping", "N·m·s/rad|N·s/m") == "N·s/m"
+    assert unit_at(cart, f"joint/{hinge}/damping", "N·m·s/rad|N·s/m") == "N·m·s/rad"
     assert signal_unit(cart, "joint/position") == "rad|m"
     assert signal_unit(ist.library.pendulum(1), "joint/position") == "rad"
 
@@ -79,10 +80,10 @@ def test_settings_are_said_as_people_say_them():
         "shared": True,
         "shape": [],
     }
-    assert told("free", [free]) == ["link/*/mass, 0.1 …, start 2, shared"]
-    assert told("dt", [0.01, 0.01]) == ["0.01 s"]
-    assert told("huber", None) == ["none"]
-    assert told("noise", {"joint/position": 0.002}) == ["joint/position: 0.002"]
+    assert setting_lines("free", [free]) == ["link/*/mass, 0.1 …, start 2, shared"]
+    assert setting_lines("dt", [0.01, 0.01]) == ["0.01 s"]
+    assert setting_lines("huber", None) == ["none"]
+    assert setting_lines("noise", {"joint/position": 0.002}) == ["joint/position: 0.002"]
     page = again(made_up(1, settings=rounds(3)), (), None)
     assert "BasinHopping(local=LBFGS(reach=float(&quot;inf&quot;)), rounds=3)" in page
     assert "null" not in page

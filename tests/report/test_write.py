@@ -59,7 +59,7 @@ def test_the_code_of_the_page_states_the_same_problem(text):
     for part in (
         "loss=ist.Windows(steps=20",
         "heldout=1",
-        "ist.write_report(fit",
+        "ist.export_report(fit",
     ):
         assert part in code
     assert "isthmus fit study.toml" in page(made_up(1), command="isthmus fit study.toml")
@@ -116,15 +116,15 @@ def test_a_long_log_makes_no_large_page():
 
 def test_a_loaded_fit_says_how_to_see_the_motion(tmp_path):
     loaded = ist.Fit.load(real().save(tmp_path / "fit"))
-    path = ist.write_report(loaded, tmp_path / "new" / "report.html")
-    assert "write_report(fit, path, problem=problem)" in path.read_text(encoding="utf-8")
+    path = ist.export_report(loaded, tmp_path / "new" / "report.html")
+    assert "export_report(fit, path, problem=problem)" in path.read_text(encoding="utf-8")
 
 
 def test_a_browser_shows_the_page_without_complaint(tmp_path):
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         pytest.skip(f"no browser found; looked for {', '.join(BROWSERS)}")
-    path = ist.write_report(real(), tmp_path / "report.html")
+    path = ist.export_report(real(), tmp_path / "report.html")
     profile = f"--user-data-dir={tmp_path / 'profile'}"
     command = [browser, *QUIET.split(), profile, "--dump-dom", path.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)

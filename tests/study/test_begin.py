@@ -50,7 +50,7 @@ def test_logs_without_velocities_and_commands_are_said_to_be_so(place):
     text = begin_study("library:pendulum", ["bare.csv"])
     assert "no velocities" in text
     assert 'kind = "multiple_shooting"' in text
-    assert "of masses only ratios can be told" in text
+    assert "only ratios of masses can be identified" in text
     assert "heldout = 0.2" in text
 
 

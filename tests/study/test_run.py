@@ -33,7 +33,7 @@ formats = ["urdf", "mjcf", "model", "report"]
 def study(tmp_path):
     write_logs(tmp_path / "logs", 3)
     (tmp_path / "study.toml").write_text(TEXT, encoding="utf-8")
-    return ist.Study.read(tmp_path / "study.toml")
+    return ist.Study.load(tmp_path / "study.toml")
 
 
 def test_a_study_finds_the_masses_and_leaves_its_results_in_a_folder(study, tmp_path):

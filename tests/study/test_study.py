@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 
 import pytest
 
 import isthmus as ist
+from isthmus.describe import checks
 from isthmus.errors import BadStudy, MissingFile
 from tests.study.logs import write_logs
 
@@ -56,7 +58,7 @@ formats = ["urdf", "model"]
 
 def test_a_study_says_what_its_file_says(tmp_path):
     (tmp_path / "study.toml").write_text(WHOLE, encoding="utf-8")
-    study = ist.Study.read(tmp_path / "study.toml")
+    study = ist.Study.load(tmp_path / "study.toml")
     assert study.search == ist.LengtheningHorizon(ist.LBFGS(steps=20), (0.5, 1.0))
     assert study.loss == ist.MultipleShooting(30)
     assert [free.name for free in study.free] == ["link/*/mass", "network/*"]
@@ -82,10 +84,25 @@ def test_a_search_may_stand_inside_another_by_name_or_as_a_table():
 def test_paths_start_at_the_folder_of_the_file(tmp_path):
     write_logs(tmp_path / "deep" / "logs", 3)
     (tmp_path / "deep" / "study.toml").write_text(WHOLE, encoding="utf-8")
-    problem = ist.Study.read(tmp_path / "deep" / "study.toml").problem()
+    problem = ist.Study.load(tmp_path / "deep" / "study.toml").problem()
     assert (len(problem.logs), len(problem.heldout_logs)) == (2, 1)
     assert problem.scheme.substeps == 2
     assert len(problem.template.networks) == 1
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.errors.DescriptionWarning")
+def test_the_robot_is_read_and_checked_once_and_names_are_looked_up_once(tmp_path, monkeypatch):
+    write_logs(tmp_path / "logs", 1)
+    ist.export_urdf(ist.library.pendulum(), tmp_path / "robot.urdf")
+    read, checked, read_bytes, rules = [], [], Path.read_bytes, checks.faults_of
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or read_bytes(path))
+    monkeypatch.setattr(checks, "faults_of", lambda found: checked.append(found) or rules(found))
+    monkeypatch.setattr("isthmus.study.study.try_names", None)
+    table = {"robot": "robot.urdf", "logs": "logs/", "free": [{"name": "link/*/mass"}]}
+    problem = ist.Study.from_table(table, here=tmp_path).problem()
+    assert problem.parameters.size == 2
+    assert [path.name for path in read].count("robot.urdf") == 1
+    assert len(checked) == 1
 
 
 def test_every_fault_of_a_study_is_said_at_once_with_the_nearest_name():
@@ -184,13 +201,13 @@ def test_a_log_that_is_held_out_by_name_is_not_fitted(tmp_path):
 def test_what_is_no_toml_is_refused(text, words, tmp_path):
     (tmp_path / "study.toml").write_text(text, encoding="utf-8")
     with pytest.raises(BadStudy, match=words):
-        ist.Study.read(tmp_path / "study.toml")
+        ist.Study.load(tmp_path / "study.toml")
 
 
 def test_a_missing_study_is_named_with_its_neighbour(tmp_path):
     (tmp_path / "study.toml").write_text("", encoding="utf-8")
     with pytest.raises(MissingFile, match=r"study\.toml"):
-        ist.Study.read(tmp_path / "stdy.toml")
+        ist.Study.load(tmp_path / "stdy.toml")
 
 
 def test_a_study_made_of_a_table_is_written_as_the_same_study():
@@ -221,3 +238,11 @@ def test_a_count_or_a_time_that_makes_no_search_is_named_with_its_value():
                               ("step", 0, "step must be above zero, not 0")):  # fmt: skip
         with pytest.raises(BadStudy, match=words):
             ist.Study.from_table(table | {"search": {"kind": "basin_hopping", key: value}})
+
+
+def test_the_old_name_of_load_works_and_says_so(tmp_path):
+    with (
+        pytest.warns(DeprecationWarning, match=r"Study\.read is now Study\.load"),
+        pytest.raises(MissingFile),
+    ):
+        ist.Study.read(tmp_path / "stdy.toml")

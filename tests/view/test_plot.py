@@ -8,7 +8,7 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption
 from isthmus.motion.files import coordinate_names
-from isthmus.view.plot import MOST, plot_motion, save_figure
+from isthmus.view.plot import MAX_LINES, plot_motion, save_figure
 
 
 def motion_of(model: ist.Model, rows: int = 50) -> ist.Motion:
@@ -38,7 +38,7 @@ def test_every_coordinate_has_a_line_and_a_name(model):
     lines = [len(panel.lines) for panel in figure.axes]
     assert sum(lines[::2]) == model.nq
     assert sum(lines[1::2]) == model.dof
-    assert max(lines) <= MOST
+    assert max(lines) <= MAX_LINES
     assert set(coordinate_names(model)) <= set(names_in(figure))
     assert all("[" in panel.get_ylabel() for panel in figure.axes)
     figure.draw_without_rendering()

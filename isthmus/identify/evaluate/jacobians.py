@@ -28,9 +28,12 @@ FILLED = 0.7
 PULL = 3.0
 """How much more the gradient of a row costs than a column, roughly."""
 
+Piece = tuple[np.ndarray, np.ndarray]
+"""Differences (windows, data) and columns (windows, n, data) of some windows; or of several islands, as first axis."""
+
 
 class Jacobians:
-    """The Jacobians of all windows at a batch of points."""
+    """The Jacobians of all windows at a batch of points (islands)."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.e, self.plan = evaluation, evaluation.plan
@@ -42,13 +45,13 @@ class Jacobians:
         """Cost (islands), gradient and matrix (islands, windows, …); (islands, 1, …) where windows have no starts."""
         U, V = self.e.of_window(X), self.e.directions(X)
         with on_one_thread():
-            parts = [self._one(u, v) for u, v in zip(U, V, strict=True)]
+            parts = [self._summed(pieces) for pieces in self.pieces(U, V)]
         return tuple(np.stack(x) for x in zip(*parts, strict=True))  # ty: ignore[invalid-return-type]
 
-    def _one(self, u: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Cost, gradient and matrix of one point."""
+    def _summed(self, pieces: list[Piece]) -> tuple[float, np.ndarray, np.ndarray]:
+        """Cost, gradient and matrix of one point, from its windows, some at a time."""
         cost, slopes, matrices = 0.0, [], []
-        for r, D in self.pieces(u, V):
+        for r, D in pieces:
             rho, weight = huber(r, self.plan.huber)
             cost += float(rho.sum())
             heavy = D if self.plan.huber is None else D * weight[:, None]
@@ -56,7 +59,7 @@ class Jacobians:
                 slopes.append(np.einsum("wnd,wd->wn", heavy, r))
                 matrices.append(heavy @ np.swapaxes(D, 1, 2))
                 continue
-            flat = lambda x: np.ascontiguousarray(np.swapaxes(x, 0, 1)).reshape(len(V), -1)
+            flat = lambda x: np.ascontiguousarray(np.swapaxes(x, 0, 1)).reshape(x.shape[1], -1)
             wide = flat(D)
             heavy = wide if heavy is D else flat(heavy)
             slopes.append((heavy @ r.ravel())[None])
@@ -65,93 +68,110 @@ class Jacobians:
             return cost, np.concatenate(slopes), np.concatenate(matrices)
         return cost, sum(slopes[1:], start=slopes[0]), sum(matrices[1:], start=matrices[0])
 
-    def pieces(self, u: np.ndarray, V: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Differences (windows, data) and columns (windows, n, data), some windows at a time."""
-        count, n = self.e.count, len(V)
-        most = max(1, MEMORY // (8 * max(n, 1) * (self.data + self.plan.gaps)))
-        by_rows = PULL * (self.data + self.plan.gaps) < n
-        run = self._by_rows if by_rows else self._by_columns
-        for first in range(0, count, most):
-            chosen = np.arange(first, min(first + most, count))
-            yield run(u if len(u) == 1 else u[chosen], V, [x[chosen] for x in self.e.leaves])
+    def pieces(self, U: np.ndarray, V: np.ndarray) -> Iterator[list[Piece]]:
+        """For each island, its windows: all at once, or some at a time if they would not fit into memory.
 
-    def _by_columns(
-        self, u: np.ndarray, V: np.ndarray, leaves: list[np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
+        Where a piece begins does not depend on the number of islands, nor do the bits of a sum over pieces.
+        """
+        count, n = self.e.count, V.shape[1]
+        most = max(1, MEMORY // (8 * max(n, 1) * (self.data + self.plan.gaps)))
+        islands = max(1, most // count)
+        for first in range(0, len(U), islands):
+            u, v = U[first : first + islands], V[first : first + islands]
+            parts = [self._piece(u, v, w, min(w + most, count)) for w in range(0, count, most)]
+            for k in range(len(u)):
+                yield [(r[k], D[k]) for r, D in parts]
+
+    def _piece(self, U: np.ndarray, V: np.ndarray, first: int, last: int) -> Piece:
+        """Differences (islands, windows, data) and columns (islands, windows, n, data) of some windows."""
+        by_rows = PULL * (self.data + self.plan.gaps) < V.shape[1]
+        run = self._by_rows if by_rows else self._by_columns
+        own = U if U.shape[1] == 1 else U[:, first:last]
+        return run(own, V, [x[first:last] for x in self.e.leaves])
+
+    def _by_columns(self, U: np.ndarray, V: np.ndarray, leaves: list[np.ndarray]) -> Piece:
         fn = self.e.compiled.columns
-        n, count = len(V), len(leaves[0])
+        (islands, n, _), count = V.shape, len(leaves[0])
         full = n / (fn.lanes * -(-n // fn.lanes)) if n else 0.0
         run = self._directions_side_by_side
         if full < FILLED and count >= fn.lanes:
             run = self._windows_side_by_side
-        r, gap, D, G = run(fn, u, V, leaves)
-        r, D = r.reshape(count, self.data), D.reshape(count, n, self.data)
+        r, gap, D, G = run(fn, U, V, leaves)
+        r, D = r.reshape(islands, count, self.data), D.reshape(islands, count, n, self.data)
         if not self.plan.shooting:
             return r, D
-        return np.concatenate([r, gap], axis=1), np.concatenate([D, G], axis=2)
+        return np.concatenate([r, gap], axis=2), np.concatenate([D, G], axis=3)
 
     def _directions_side_by_side(
-        self, fn: Any, u: np.ndarray, V: np.ndarray, leaves: list[np.ndarray]
+        self, fn: Any, U: np.ndarray, V: np.ndarray, leaves: list[np.ndarray]
     ) -> tuple[np.ndarray, ...]:
-        """Blocks (window, chunk of directions): all lanes share the window."""
-        from isthmus.native.runtime.cores import (
-            cores,  # with it comes LLVM, which only a search needs
-        )
+        """Blocks (island, window, chunk of directions): all lanes share island and window."""
+        # with it comes LLVM, which only a search needs
+        from isthmus.native.runtime.cores import cores
 
-        n, lanes, count = len(V), fn.lanes, len(leaves[0])
+        (islands, n, _), lanes, count = V.shape, fn.lanes, len(leaves[0])
         groups = -(-n // lanes)
-        chunks = max(-(-groups // BLOCKS), min(groups, -(-cores() // count)))
+        chunks = max(-(-groups // BLOCKS), min(groups, -(-cores() // (count * islands))))
         each = -(-groups // chunks)
         slots = np.arange(chunks * BLOCKS * lanes).reshape(chunks, BLOCKS, lanes)
         place = slots[:, :each].reshape(-1)[:n]  # where each direction stands
-        padded = np.zeros((slots.size, V.shape[1]))
-        padded[place] = V
-        seeds = np.swapaxes(padded.reshape(chunks, BLOCKS, lanes, -1), 1, 2)
-        window, chunk = (x.ravel() for x in np.indices((count, chunks)))
-        none = np.zeros_like(window)
-        rows = [none if len(u) == 1 else window, *(window for _ in leaves), none, chunk, none]
-        given = [u, *leaves, np.array([self.e.substeps]), seeds, np.array([each])]
-        r, gap, D, G = fn.flat_blocks(given, rows, self.e.threads(fn, len(rows[0]) * lanes))
-        back = lambda x: np.swapaxes(
-            x.reshape(count, chunks, lanes, BLOCKS, *x.shape[3:]), 2, 3
-        ).reshape(count, slots.size, *x.shape[3:])
-        once = lambda x: x.reshape(count, chunks, lanes, *x.shape[2:])[:, 0, 0]
-        return once(r), once(gap), back(D)[:, place], back(G)[:, place]
+        padded = np.zeros((islands, slots.size, V.shape[2]))
+        padded[:, place] = V
+        seeds = np.swapaxes(padded.reshape(islands * chunks, BLOCKS, lanes, -1), 1, 2)
+        island, window, chunk = (x.ravel() for x in np.indices((islands, count, chunks)))
+        own = island if U.shape[1] == 1 else island * count + window
+        rows = [own, *(window for _ in leaves), 0 * own, island * chunks + chunk, 0 * own]
+        given = [joined(U), *leaves, np.array([self.e.substeps]), seeds, np.array([each])]
+        r, gap, D, G = fn.flat_blocks(given, rows, self.e.threads(fn, len(own) * lanes))
+        shape = (islands, count, chunks, lanes)
+        once = lambda x: x.reshape(*shape, *x.shape[2:])[:, :, 0, 0]
+        back = lambda x: np.swapaxes(x.reshape(*shape, BLOCKS, *x.shape[3:]), 3, 4).reshape(
+            islands, count, slots.size, *x.shape[3:]
+        )
+        return once(r), once(gap), back(D)[:, :, place], back(G)[:, :, place]
 
     def _windows_side_by_side(
-        self, fn: Any, u: np.ndarray, V: np.ndarray, leaves: list[np.ndarray]
+        self, fn: Any, U: np.ndarray, V: np.ndarray, leaves: list[np.ndarray]
     ) -> tuple[np.ndarray, ...]:
-        """Blocks (chunk of directions, lanes of windows): all lanes share the directions."""
-        n, lanes, count = len(V), fn.lanes, len(leaves[0])
+        """Blocks (island, chunk of directions, lanes of windows): all lanes share the directions."""
+        (islands, n, _), lanes, count = V.shape, fn.lanes, len(leaves[0])
         chunks = -(-n // BLOCKS)
         each = -(-n // chunks)
         place = np.arange(chunks * BLOCKS).reshape(chunks, BLOCKS)[:, :each].reshape(-1)[:n]
-        padded = np.zeros((chunks * BLOCKS, V.shape[1]))
-        padded[place] = V
+        padded = np.zeros((islands, chunks * BLOCKS, V.shape[2]))
+        padded[:, place] = V
         side = in_lanes(leaves, lanes)
-        own = u if len(u) == 1 else in_lanes([u], lanes)[0]
-        chunk, block = (x.ravel() for x in np.indices((chunks, len(side[0]))))
-        none = np.zeros_like(chunk)
-        rows = [none if len(u) == 1 else block, *(block for _ in side), none, chunk, none]
-        seeds = padded.reshape(chunks, BLOCKS, -1)
-        given = [own, *side, np.array([self.e.substeps]), seeds, np.array([each])]
-        found = fn.flat_blocks(given, rows, self.e.threads(fn, len(rows[0]) * lanes))
-        r, gap, D, G = (by_points(x, chunks, count) for x in found)
-        back = lambda x: np.moveaxis(x, 0, 1).reshape(count, chunks * BLOCKS, *x.shape[3:])
-        return r[0], gap[0], back(D)[:, place], back(G)[:, place]
+        blocks = len(side[0])
+        island, chunk, block = (x.ravel() for x in np.indices((islands, chunks, blocks)))
+        own, u = island, U[:, 0]
+        if U.shape[1] > 1:
+            own, u = island * blocks + block, np.concatenate([in_lanes([x], lanes)[0] for x in U])
+        rows = [own, *(block for _ in side), 0 * own, island * chunks + chunk, 0 * own]
+        seeds = padded.reshape(islands * chunks, BLOCKS, -1)
+        given = [u, *side, np.array([self.e.substeps]), seeds, np.array([each])]
+        found = fn.flat_blocks(given, rows, self.e.threads(fn, len(own) * lanes))
+        found = [by_points(x, islands * chunks, count) for x in found]
+        r, gap, D, G = (x.reshape(islands, chunks, *x.shape[1:]) for x in found)
+        back = lambda x: np.moveaxis(x, 1, 2).reshape(islands, count, chunks * BLOCKS, *x.shape[4:])
+        return r[:, 0], gap[:, 0], back(D)[:, :, place], back(G)[:, :, place]
 
-    def _by_rows(
-        self, u: np.ndarray, V: np.ndarray, leaves: list[np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Blocks (window, lanes of its rows): gradients of single differences, then by the free numbers."""
+    def _by_rows(self, U: np.ndarray, V: np.ndarray, leaves: list[np.ndarray]) -> Piece:
+        """Blocks (island, window, lanes of its rows): gradients of single differences, then by the free numbers."""
         fn = self.e.compiled.rows
-        count, data = len(leaves[0]), self.data + self.plan.gaps
+        islands, count, data = len(U), len(leaves[0]), self.data + self.plan.gaps
         (seeds,) = in_lanes([np.eye(data)], fn.lanes)
-        window, chunk = (x.ravel() for x in np.indices((count, len(seeds))))
-        rows = [0 * window if len(u) == 1 else window, *(window for _ in leaves), chunk]
+        island, window, chunk = (x.ravel() for x in np.indices((islands, count, len(seeds))))
+        own = island if U.shape[1] == 1 else island * count + window
+        rows = [own, *(window for _ in leaves), chunk]
         r, slopes = fn.flat_blocks(
-            [u, *leaves, seeds], rows, self.e.threads(fn, len(window) * fn.lanes)
+            [joined(U), *leaves, seeds], rows, self.e.threads(fn, len(own) * fn.lanes)
         )
-        slopes = by_points(slopes, count, data)
-        D = np.matmul(V[None][:, :, self.e.compiled.kept], np.swapaxes(slopes, 1, 2))
-        return by_points(r, count, len(seeds) * fn.lanes)[:, 0], D
+        slopes = by_points(slopes, islands * count, data).reshape(islands, count, data, -1)
+        D = np.matmul(V[:, None][..., self.e.compiled.kept], np.swapaxes(slopes, 2, 3))
+        r = by_points(r, islands * count, len(seeds) * fn.lanes)[:, 0]
+        return r.reshape(islands, count, data), D
+
+
+def joined(U: np.ndarray) -> np.ndarray:
+    """(islands, windows, length) as rows of islands and windows."""
+    return U.reshape(-1, U.shape[2])

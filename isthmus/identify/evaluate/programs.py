@@ -29,6 +29,7 @@ from isthmus.identify.evaluate.window import (
     setting_of,
 )
 from isthmus.losses.penalties import huber
+from isthmus.native.tracing.linearize import linearize
 from isthmus.networks.signals import Signals
 from isthmus.types import AnyArray
 
@@ -123,10 +124,9 @@ def columns(plan: Plan) -> Callable[..., tuple]:
         rows = window["target"].shape[0]
         substeps = substeps if plan.splits_steps else jnp.ones_like(substeps)
 
-        def pushed(push: Callable, *tangents: AnyArray) -> Any:
-            """A linear function of each of the blocks that count; zeros for the others."""
-            shapes = jax.eval_shape(push, *(t[0] for t in tangents))
-            nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+        def pushed(value: Any, push: Callable, *tangents: AnyArray) -> Any:
+            """The tangent of a value along each of the blocks that count; zeros for the others."""
+            nothing = jax.tree.map(jnp.zeros_like, value)
 
             def one(_: None, given: tuple) -> tuple[None, Any]:
                 b, *t = given
@@ -135,29 +135,29 @@ def columns(plan: Plan) -> Callable[..., tuple]:
             return jax.lax.scan(one, None, (jnp.arange(BLOCKS), *tangents))[1]
 
         unravel = ravel_pytree(begin(plan, u, window))[1]
-        s, push = jax.linearize(lambda u: ravel_pytree(begin(plan, u, window))[0], u)
-        moves = pushed(push, directions)
+        s, push = linearize(lambda u: ravel_pytree(begin(plan, u, window))[0], u)
+        moves = pushed(s, push, directions)
 
         def body(i: AnyArray, state: tuple) -> tuple:
             s, moves, found, slopes = state
             step = lambda u, s: advance(plan, u, s, i, substeps, window, unravel)
-            (s, r), push = jax.linearize(step, u, s)
-            moves, turned = pushed(push, directions, moves)
+            (after, r), push = linearize(step, u, s)
+            moves, turned = pushed((after, r), push, directions, moves)
             each = jax.vmap(stored, in_axes=(0, 0, None, None))
-            return s, moves, stored(found, r, i, substeps), each(slopes, turned, i, substeps)
+            return after, moves, stored(found, r, i, substeps), each(slopes, turned, i, substeps)
 
         found = jnp.zeros((rows, plan.width), u.dtype)
         slopes = jnp.zeros((BLOCKS, rows, plan.width), u.dtype)
         count = parts_of(plan, window, substeps)
         s, moves, found, slopes = jax.lax.fori_loop(0, count, body, (s, moves, found, slopes))
         if compares_states(plan):
-            r, push = jax.linearize(lambda u, s: last(plan, u, s, window, unravel), u, s)
+            r, push = linearize(lambda u, s: last(plan, u, s, window, unravel), u, s)
             found = found.at[window["steps"]].set(r)
-            slopes = slopes.at[:, window["steps"]].set(pushed(push, directions, moves))
+            slopes = slopes.at[:, window["steps"]].set(pushed(r, push, directions, moves))
         if not plan.shooting:
             return found, jnp.zeros(0, u.dtype), slopes, jnp.zeros((BLOCKS, 0), u.dtype)
-        end, push = jax.linearize(lambda u, s: gap(plan, u, unravel(s), window), u, s)
-        return found, end, slopes, pushed(push, directions, moves)
+        end, push = linearize(lambda u, s: gap(plan, u, unravel(s), window), u, s)
+        return found, end, slopes, pushed(end, push, directions, moves)
 
     return run
 

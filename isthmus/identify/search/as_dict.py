@@ -7,6 +7,7 @@ from typing import Any
 
 from isthmus.distributed.job import named
 from isthmus.errors import BadOption
+from isthmus.schema import as_tuples, table_of
 
 IDLE = {"decides": False}
 """Metadata of a field that does not change what is found, only who finds it and when it stops."""
@@ -19,14 +20,8 @@ def plain(search: Any) -> dict[str, Any]:
     name = {"search": f"{module}:{kind.__qualname__}"}
     if not dataclasses.is_dataclass(search):
         return name
-    fields = [f for f in dataclasses.fields(search) if f.metadata.get("decides", True)]
-    return name | {f.name: _plain(getattr(search, f.name)) for f in fields}
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
-        return plain(value)
-    return list(value) if isinstance(value, tuple) else value
+    fields = table_of(search).items()
+    return name | {key: plain(x) if dataclasses.is_dataclass(x) else x for key, x in fields}
 
 
 def in_words(data: dict[str, Any]) -> str:
@@ -40,14 +35,9 @@ def in_words(data: dict[str, Any]) -> str:
 
 def made(data: dict[str, Any]) -> Any:
     """What `plain` described."""
-    options = {name: _made(value) for name, value in data.items() if name != "search"}
+    given = {name: value for name, value in data.items() if name != "search"}
+    options = {n: made(x) if isinstance(x, dict) else as_tuples(x) for n, x in given.items()}
     try:
         return named(data["search"])(**options)
     except TypeError as error:
         raise BadOption(f"{data['search']} cannot be made from its options: {error}.") from error
-
-
-def _made(value: Any) -> Any:
-    if isinstance(value, dict):
-        return made(value)
-    return tuple(value) if isinstance(value, list) else value

@@ -34,6 +34,9 @@ its code generator the rest, more than half of it for registers. Level 1 of the 
 than level 2, and the code is as fast (179 µs); cutting the code into blocks that pass numbers through memory gains
 nothing at 20,000 lines, and at 60,000 a third of the time for code that is a third slower.
 """
+ALIGNED = '"stackrealign"'
+"""Attribute of `core`, which keeps most of its values on the stack. LLVM aligns the stack to 16 bytes unless it is
+told otherwise; vectors that cross lines of the cache took a quarter more time (double pendulum, 12 directions)."""
 ENDLESS = 200_000
 """Lines from which on registers are allotted in haste.
 
@@ -143,7 +146,7 @@ def module_text(
         *declared,
         core,
         wrappers(program, layout, lanes, alike),
-        f"attributes #0 = {{ nounwind noinline {attributes} }}",
+        f"attributes #0 = {{ nounwind noinline {ALIGNED} {attributes} }}",
         f"attributes #1 = {{ nounwind willreturn memory(none) {attributes} }}",
         f"attributes #3 = {{ nounwind noinline {attributes_of(max(width, 64 * widest()))} }}",
         f"attributes #2 = {{ nounwind {attributes} }}",
