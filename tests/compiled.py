@@ -9,6 +9,7 @@ from isthmus import dynamics
 
 bias_torque = jax.jit(dynamics.bias_torque)
 energy = jax.jit(dynamics.energy)
+force_at = jax.jit(dynamics.force_at, static_argnames="link")
 forward_dynamics = jax.jit(dynamics.forward_dynamics)
 forward_kinematics = jax.jit(dynamics.forward_kinematics)
 inverse_dynamics = jax.jit(dynamics.inverse_dynamics)

@@ -46,7 +46,7 @@ def test_mimicking_joints_obey_the_projected_equations():
     model, whole = compile_model(chained), compile_model(ARM)
     at = sample(model)
     expand = jax.jit(jax.vmap(lambda v: expand_v(model, v)))
-    q, v = np.asarray(expand_q(model, at["q"])), np.asarray(expand(at["v"][None])[0])
+    q, v = np.asarray(jax.jit(expand_q)(model, at["q"])), np.asarray(expand(at["v"][None])[0])
     np.testing.assert_allclose(q[6], 2.0 * q[4] + 0.3)
     G = np.asarray(expand(np.eye(model.dof))).T
     H = G.T @ np.asarray(mass_matrix(whole, q)) @ G

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus import Control, State, compile_model, library, rollout, step
-from isthmus.dynamics import force_at, forward_kinematics
 from tests import trees
+from tests.compiled import force_at, forward_kinematics
 from tests.oracles.by_mujoco import mujoco_of
 from tests.oracles.by_pinocchio import pinocchio_of
 from tests.oracles.quantities import assert_close, ours, sample

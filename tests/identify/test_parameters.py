@@ -14,6 +14,8 @@ from isthmus.errors import BadFree, UnknownName
 from isthmus.identify.problem.parameters import Parameters, parameters
 from isthmus.spatial.inertia import second_moments
 
+pytestmark = pytest.mark.compiles_much("parameters are computed one by one, outside any fit")
+
 ARM = ist.library.pendulum(3)
 
 
