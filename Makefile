@@ -2,7 +2,7 @@
 # `make help` lists the targets. PYTHON=path picks the interpreter, ARGS=... goes to the program.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-other lint format bench smoke clean distclean
+.PHONY: help demo test test-other fuzz lint format bench smoke clean distclean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ifdef PYTHON
@@ -39,6 +39,11 @@ test: $(ready) ## all tests; fewer: make test ARGS="-m 'not slow' tests/spatial"
 
 test-other: $(ready) ## the fast numerical tests as on an older processor
 	@$(other) .venv/bin/python -m pytest -q -n 2 --dist worksteal -m 'not slow' $(numerical) $(ARGS)
+
+PART ?= native
+SECONDS ?= 60
+fuzz: $(ready) ## random inputs against XLA: make fuzz PART=native SECONDS=600; findings go to out/fuzz/
+	@.venv/bin/python -W ignore -m tests.fuzz $(PART) --seconds $(SECONDS) $(ARGS)
 
 lint: $(ready) ## style, format and types
 	@.venv/bin/ruff check -q .

@@ -8,6 +8,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from isthmus.errors import warn_renamed
+
 if TYPE_CHECKING:
     from isthmus import library as library
     from isthmus.blueprint.blueprint import Blueprint as Blueprint
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
     from isthmus.files.save import save as save
     from isthmus.identify.fit import Fit as Fit
     from isthmus.identify.fit import fit as fit
-    from isthmus.identify.problem.free import Free as Free
-    from isthmus.identify.problem.problem import Problem as Problem
+    from isthmus.identify.parameters.free import Free as Free
+    from isthmus.identify.problem import Problem as Problem
     from isthmus.identify.search.adam import Adam as Adam
     from isthmus.identify.search.basin_hopping import BasinHopping as BasinHopping
     from isthmus.identify.search.cma import CMAES as CMAES
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from isthmus.identify.search.population import Population as Population
     from isthmus.losses.windows import MultipleShooting as MultipleShooting
     from isthmus.losses.windows import OneStep as OneStep
-    from isthmus.losses.windows import Torque as Torque
+    from isthmus.losses.windows import TorqueLoss as TorqueLoss
     from isthmus.losses.windows import WholeRun as WholeRun
     from isthmus.losses.windows import Windows as Windows
     from isthmus.model.builder import Builder as Builder
@@ -55,6 +57,9 @@ if TYPE_CHECKING:
     from isthmus.networks.recipes import Spline as Spline
     from isthmus.report.write import export_report as export_report
     from isthmus.report.write import write_report as write_report
+    from isthmus.simulate.integrate import RK4 as RK4
+    from isthmus.simulate.integrate import Euler as Euler
+    from isthmus.simulate.integrate import SemiImplicit as SemiImplicit
     from isthmus.simulate.many import rollout_many as rollout_many
     from isthmus.simulate.observe import observe as observe
     from isthmus.simulate.rollout import rollout as rollout
@@ -75,9 +80,10 @@ _HOMES = {
     "Constant": "isthmus.networks.recipes",
     "Control": "isthmus.model.state",
     "Dissipative": "isthmus.networks.guarantees",
+    "Euler": "isthmus.simulate.integrate",
     "Filter": "isthmus.networks.recipes",
     "Fit": "isthmus.identify.fit",
-    "Free": "isthmus.identify.problem.free",
+    "Free": "isthmus.identify.parameters.free",
     "GRU": "isthmus.networks.recipes",
     "Internal": "isthmus.networks.guarantees",
     "IsthmusError": "isthmus.errors",
@@ -91,12 +97,14 @@ _HOMES = {
     "Motion": "isthmus.motion.motion",
     "MultipleShooting": "isthmus.losses.windows",
     "OneStep": "isthmus.losses.windows",
-    "Torque": "isthmus.losses.windows",
     "Population": "isthmus.identify.search.population",
-    "Problem": "isthmus.identify.problem.problem",
+    "Problem": "isthmus.identify.problem",
+    "RK4": "isthmus.simulate.integrate",
+    "SemiImplicit": "isthmus.simulate.integrate",
     "Spline": "isthmus.networks.recipes",
     "State": "isthmus.model.state",
     "Study": "isthmus.study.study",
+    "TorqueLoss": "isthmus.losses.windows",
     "WholeRun": "isthmus.losses.windows",
     "Windows": "isthmus.losses.windows",
     "Wire": "isthmus.blueprint.wire",
@@ -122,11 +130,17 @@ _HOMES = {
 }
 """Where each public name is written; one that lives in `isthmus` itself is a package."""
 
+_RENAMED = {"Torque": "TorqueLoss"}
+"""Old names -> new ones; the old ones warn and will be removed in version 0.3."""
+
 __all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
     """A public name, or a package of isthmus (`ist.dynamics`), at its first use."""
+    if name in _RENAMED:
+        warn_renamed(f"ist.{name}", f"ist.{_RENAMED[name]}")
+        return __getattr__(_RENAMED[name])
     home = _HOMES.get(name, "isthmus")
     if home != "isthmus":
         value = globals()[name] = getattr(import_module(home), name)

@@ -224,7 +224,7 @@ class StepWarning(IsthmusWarning):
 
 
 class FitWarning(IsthmusWarning):
-    """A fit whose result should be doubted: a number at its bound, hardly excited, not determined."""
+    """A fit whose result is uncertain: a parameter at its bound, poorly identifiable or not determined."""
 
 
 class FallbackWarning(IsthmusWarning):

@@ -43,7 +43,10 @@ for name, value in STRICT.items():  # now, because test files build models while
 
 if os.environ.get("ISTHMUS_CHECK_SHAPES", "1") != "0":
     assert "isthmus" not in sys.modules, "isthmus was imported before its shapes could be checked"
-    install_import_hook("isthmus", "beartype.beartype")
+    parts = sorted(path.stem for path in (REPOSITORY / "isthmus").glob("[a-z]*"))
+    # but not native: it works scalar by scalar, where checks would cost more than the work, and has no shapes
+    checked = [f"isthmus.{part}" for part in parts if part != "native"]
+    install_import_hook(checked, "beartype.beartype")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # a shell in the background ignores Ctrl-C, and programs that tests start would inherit that

@@ -16,9 +16,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Everything under isthmus/, each importing only from those before it. "isthmus" is the roof,
 # isthmus/__init__.py: what stands behind it may use the library as its users do.
-FLOW = """types errors schema palette phases blas native distributed spatial describe model library networks motion
-dynamics contact simulate blueprint files verify data losses identify control export report view study isthmus bench
-experiments cli""".split()
+FLOW = """types errors disk interrupts schema palette phases blas native distributed spatial describe model library
+networks motion dynamics contact simulate blueprint files verify data losses identify control export report view study
+isthmus bench experiments cli""".split()
+
+INSIDE = {
+    "identify": "torque parameters logs evaluate search answer preflight problem fit".split(),
+}
+"""The same inside a package: its folders and files, each importing only from those before it."""
 
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 
@@ -96,6 +101,21 @@ def test_packages_import_only_from_above():
     assert_none(faults)
 
 
+@pytest.mark.parametrize("package", INSIDE)
+def test_parts_of_a_package_import_only_from_above(package):
+    order, home = INSIDE[package], ROOT / "isthmus" / package
+    faults = []
+    for path in python_files(f"isthmus/{package}"):
+        part = path.relative_to(home).parts[0].removesuffix(".py")
+        for name, line in imports_in(path):
+            inner = name.removeprefix(f"isthmus.{package}.").split(".")[0]
+            if part in order and name.startswith(f"isthmus.{package}."):
+                assert inner in order, f"{inner} has no place in the order of {package}"
+                if order.index(inner) > order.index(part):
+                    faults.append(f"{shown(path)}:{line}: {part!r} stands above {inner!r}")
+    assert_none(faults)
+
+
 def test_a_file_is_read_in_one_sitting():
     lengths = {shown(path): len(path.read_text(encoding="utf-8").splitlines()) for path in ALL}
     assert_none([f"{path} has {n} lines" for path, n in lengths.items() if n > LONGEST_FILE])
@@ -119,6 +139,13 @@ def test_a_function_fits_on_a_page():
 
 def test_every_module_opens_with_what_it_computes():
     assert_none([f"{shown(p)} has no docstring" for p in ALL if not ast.get_docstring(parsed(p))])
+
+
+def test_only_the_roof_imports_for_type_checkers_alone():
+    """Annotations are checked at run time, so their names must exist then."""
+    roof = ROOT / "isthmus" / "__init__.py"
+    named = [p for p in OURS if p != roof and "TYPE_CHECKING" in p.read_text(encoding="utf-8")]
+    assert_none([f"{shown(path)} has TYPE_CHECKING" for path in named])
 
 
 def test_every_public_name_has_one_home():

@@ -63,7 +63,7 @@ def processor_name() -> str:
 def machine() -> dict[str, Any]:
     """The machine in plain data; it names no host and no user."""
     from isthmus.native.runtime.cores import cores
-    from isthmus.native.targets.llvm.machine_code import processor, widest
+    from isthmus.native.targets.llvm.processor import processor, widest
 
     return {
         "processor": processor_name(),

@@ -26,10 +26,10 @@ from isthmus.blueprint.tables import Networks
 from isthmus.blueprint.text import decoded, from_toml, to_toml
 from isthmus.blueprint.wire import Named, Wire
 from isthmus.describe.files import read_bytes
+from isthmus.disk import check_target, whole_file
 from isthmus.errors import BadWiring, warn_renamed
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
-from isthmus.motion.files import check_target, whole_file
 from isthmus.motion.motion import Motion
 from isthmus.networks.recipes import made
 from isthmus.networks.wired import Wired

@@ -1,4 +1,4 @@
-"""What a blueprint must hold before its first step: order, circles, replacements, guarantees, finite weights."""
+"""Checks of a blueprint when it is attached: order, circles, replacements, guarantees, finite weights."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def circles(plans: Sequence[Plan]) -> None:
 
 
 def replacements(plans: Sequence[Plan]) -> None:
-    """Refuses two networks that both want to be the whole value."""
+    """Refuses two networks that replace the same rows."""
     seen: dict[tuple, str] = {}
     for plan in plans:
         if plan.mode != "replace":
@@ -76,7 +76,7 @@ def replacements(plans: Sequence[Plan]) -> None:
 
 
 def weights(plan: Plan, net: Any) -> None:
-    """Refuses weights that are no numbers."""
+    """Refuses weights that are not finite."""
     arrays = [x for x in jax.tree.leaves(net) if eqx.is_array_like(x)]
     if not all(np.all(np.isfinite(np.asarray(x, np.float64))) for x in arrays):
         raise BadWiring(

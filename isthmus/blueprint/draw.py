@@ -14,12 +14,12 @@ from typing import Any
 
 from isthmus.blueprint.plan import kind_of, recipe_of
 from isthmus.blueprint.wire import Wire
-from isthmus.motion.files import check_target, whole_file
+from isthmus.disk import check_target, whole_file
 from isthmus.networks.names import PREVIOUS
 from isthmus.palette import SERIES
 
 KINDS = (".png", ".svg", ".pdf")
-"""Of networks and their wires; colour-blind people tell them apart."""
+"""Of networks and their wires; distinct to colour-blind readers too."""
 SIGNS = {"add": "+", "scale": "×", "replace": "="}
 LETTER = 0.0785
 """Width of a letter of a signal's name [inch]."""

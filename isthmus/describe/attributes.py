@@ -77,7 +77,7 @@ class Attributes:
 
 def parsed(text: str) -> float | None:
     """The number that `text` spells, or None."""
-    if "_" in text:  # Python's own notation, nobody else's
+    if "_" in text:  # Python alone reads 1_000 as a number
         return None
     try:
         return float(text)

@@ -1,4 +1,4 @@
-"""Every rule of a sound description, whoever wrote it; all faults come as one list.
+"""The rules of a valid description, from whatever reader; all faults come as one list.
 
 A rule is a small function that yields sentences. Rules about values skip numbers that are traced.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from isthmus.describe.description import DOF, Description, Joint, Link
+from isthmus.describe.description import DOF, PER_DOF, Description, Joint, Link
 from isthmus.describe.notes import quoted, where
 from isthmus.describe.numbers import count, is_traced, is_zero, known
 from isthmus.describe.tree import outwards
@@ -20,11 +20,7 @@ Rule = Callable[[Description], Iterator[str]]
 ONE_COORDINATE = ("revolute", "prismatic")
 NEEDS_AXIS = ("revolute", "prismatic", "planar")
 NEEDS_MASS = ("prismatic", "planar", "free")
-"""Kinds of joints that translate; the others are content with inertia."""
-PER_DOF = (
-    "lower", "upper", "effort", "stiffness", "damping", "friction", "friction_speed", "armature",
-    "limit_stiffness", "limit_damping", "limit_width",
-)  # fmt: skip
+"""Kinds of joints that translate; for the others, inertia is enough."""
 BOUNDS = ("lower", "upper", "effort")
 """Numbers that may be infinite."""
 NOT_NEGATIVE = (
@@ -107,7 +103,7 @@ def links_hang_by_one_joint(description: Description) -> Iterator[str]:
 
 
 def links_make_no_loop(description: Description) -> Iterator[str]:
-    """Nobody is its own ancestor."""
+    """No link is its own ancestor."""
     parent = {joint.child: joint.parent for joint in reversed(description.joints)}
     done: set[str | None] = {None, *(joint.child for joint in outwards(description.joints))}
     for start in parent:
@@ -196,7 +192,7 @@ def limits_are_in_order(description: Description) -> Iterator[str]:
 
 
 def mimics_make_sense(description: Description) -> Iterator[str]:
-    """A joint follows another one, both have one coordinate, and somebody leads."""
+    """A joint follows another one, both have one coordinate, and not all follow each other."""
     joints = {joint.name: joint for joint in description.joints}
     for joint in joints.values():
         if joint.mimic is None:
@@ -214,7 +210,7 @@ def mimics_make_sense(description: Description) -> Iterator[str]:
 
 
 def mimics_make_no_circle(description: Description) -> Iterator[str]:
-    """Following the leaders ends at a joint that follows nobody."""
+    """Following the leaders ends at a joint that follows no other."""
     follows = {joint.name: joint.mimic.joint for joint in description.joints if joint.mimic}
     done: set[str] = set()
     for start in follows:
@@ -230,7 +226,7 @@ def mimics_make_no_circle(description: Description) -> Iterator[str]:
 
 
 def moving_joints_carry_inertia(description: Description) -> Iterator[str]:
-    """Where nothing resists, an acceleration has no meaning."""
+    """A joint that translates needs mass to move, else its acceleration is not defined."""
     massive = {link.name for link in description.links if not is_zero(link.mass)}
     inert = massive | {link.name for link in description.links if not is_zero(link.inertia)}
     order = outwards(description.joints)

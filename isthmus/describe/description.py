@@ -88,11 +88,11 @@ class Joint:
     upper: Numbers | Number | None = None
     """Ends of travel [rad or m]; None: none."""
     limit_stiffness: Numbers | Number | None = None
-    """Of the stops there [N·m/rad or N/m]; None, here and below: what suits the masses."""
+    """Of the stops at these ends [N·m/rad or N/m]; None, here and for the next two: chosen from the masses."""
     limit_damping: Numbers | Number | None = None
     """[N·m·s/rad or N·s/m]"""
     limit_width: Numbers | Number | None = None
-    """Way over which a stop sets in [rad or m]."""
+    """Distance over which a stop sets in [rad or m]."""
     effort: Numbers | Number | None = None
     """Largest motor torque or force [N·m or N]; None: no bound."""
     stiffness: Numbers | Number = 0.0
@@ -109,8 +109,15 @@ class Joint:
     """Reflected rotor inertia [kg·m² or kg]."""
     mimic: Mimic | None = None
     prescribed: bool = False
-    """Its motion comes with the controls; it pushes and is not pushed."""
+    """Its motion is given by the controls, whatever forces act on it."""
     line: int | None = None
+
+
+PER_DOF = (
+    "lower", "upper", "effort", "stiffness", "damping", "friction", "friction_speed", "armature",
+    "limit_stiffness", "limit_damping", "limit_width",
+)  # fmt: skip
+"""Fields of a joint with one number for each degree of freedom."""
 
 
 @dataclasses.dataclass(frozen=True)

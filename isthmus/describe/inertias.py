@@ -1,4 +1,4 @@
-"""Masses and inertias that a physicist would not believe: named in warnings, mended when asked.
+"""Masses and inertias that no real body has: named in warnings, corrected on request.
 
 A body made of matter has a positive semi-definite second moment `Σ = ½ tr(I) 1 − I` (Wensing et al.
 2018). Its eigenvalues are not negative exactly when those of `I` obey the triangle inequality.
@@ -14,8 +14,9 @@ import numpy as np
 from isthmus.describe.description import Description, Link
 from isthmus.describe.notes import quoted
 from isthmus.describe.numbers import is_zero, known
-from isthmus.describe.poses import matrix_of, numbers_of
+from isthmus.describe.poses import numbers_of
 from isthmus.describe.tree import outwards
+from isthmus.spatial.inertia import inertia_of_second, second_moment, symmetric
 
 DONE = {
     "none": "they were loaded as they are (repair='nearest' takes the nearest possible ones)",
@@ -54,7 +55,7 @@ def of_adrift(description: Description) -> Iterator[str]:
 
 
 def _welded_to_world(description: Description) -> set[str]:
-    """Links that never move, whose mass nobody feels."""
+    """Links that never move, so that their mass has no effect."""
     still: set[str] = set()
     for joint in outwards(description.joints):
         if joint.kind == "fixed" and (joint.parent is None or joint.parent in still):
@@ -86,7 +87,7 @@ def _of_frames(names: tuple[str, ...]) -> str:
 
 
 def is_not_definite(link: Link) -> bool:
-    """Whether a principal inertia is zero or negative; a link that weighs nothing is not meant."""
+    """Whether a principal inertia is zero or negative; massless links do not count."""
     principal = _principal(link)
     return principal is not None and bool(principal[0] <= 0.0)
 
@@ -106,7 +107,7 @@ def _principal(link: Link) -> np.ndarray | None:
         return None
     if is_zero(link.mass) and not inertia.any():
         return None
-    return np.linalg.eigvalsh(matrix_of(inertia))
+    return np.linalg.eigvalsh(symmetric(inertia))
 
 
 def mended(description: Description) -> Description:
@@ -116,7 +117,7 @@ def mended(description: Description) -> Description:
 
 
 def mended_link(link: Link) -> Link:
-    """The nearest link that matter could make; massless links stay as they are."""
+    """The nearest link with a physically possible inertia; massless links stay as they are."""
     mass = known(link.mass)
     if mass is None or mass[0] <= 0 or not (is_not_definite(link) or breaks_triangle(link)):
         return link
@@ -125,8 +126,6 @@ def mended_link(link: Link) -> Link:
 
 def nearest_inertia(inertia: object, mass: float) -> tuple[float, ...]:
     """The possible inertia whose second moment `Σ` is nearest, in the Frobenius norm."""
-    matrix = matrix_of(inertia)
-    values, axes = np.linalg.eigh(np.trace(matrix) / 2 * np.eye(3) - matrix)
+    values, axes = np.linalg.eigh(second_moment(symmetric(np.asarray(inertia, float))))
     least = SHARE * float(abs(values).max()) or mass * GYRATION**2
-    second_moment = (axes * np.maximum(values, least)) @ axes.T
-    return numbers_of(np.trace(second_moment) * np.eye(3) - second_moment)
+    return numbers_of(inertia_of_second((axes * np.maximum(values, least)) @ axes.T))

@@ -172,7 +172,7 @@ class Tree:
 
 
 def _names(m: Any, addresses: Any, wishes: list[str]) -> list[str]:
-    """MuJoCo's names; where there is none, the wish, or the first like it that nobody has."""
+    """MuJoCo's names; where there is none, the wish, or the first free name like it."""
     names = [name_at(m, address) for address in addresses]
     taken = set(names)
     for i, name in enumerate(names):

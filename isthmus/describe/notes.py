@@ -1,4 +1,4 @@
-"""What a reader has to say at its end: all faults at once, one warning for each kind of doubt."""
+"""Messages of a reader: all faults in one exception, one warning for each kind of problem."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def quoted(names: Iterable[str]) -> str:
 
 
 class Notes:
-    """Collects sentences while a reader works on."""
+    """Collects faults and warnings while a file is read."""
 
     def __init__(self, source: str = "") -> None:
         self.source = source
@@ -59,7 +59,7 @@ def say(sentence: str, source: str = "", kind: type[IsthmusWarning] = Descriptio
 
 
 def free_name(wish: str, taken: set[str]) -> str:
-    """`wish`, or `wish_2`, `wish_3` …: the first that nobody has."""
+    """`wish`, or `wish_2`, `wish_3` …: the first name that is not taken."""
     name, number = wish, 1
     while name in taken:
         number += 1

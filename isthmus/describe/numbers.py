@@ -1,20 +1,15 @@
-"""Numbers of a description that may be traced: what can be known of them without their value."""
+"""Numbers of a description, which may be traced: their count, and their values where they are known."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from jax.core import Tracer
+
+from isthmus.spatial.arrays import is_traced
 
 ENDLESS = 1e16
 """A bound in a file as large as this is none; SDFormat says so, and parsers of URDF take no `inf`."""
-
-
-def is_traced(value: object) -> bool:
-    """Whether any part of `value` stands for a number that is not known yet."""
-    parts = value if isinstance(value, (tuple, list)) else (value,)
-    return any(isinstance(part, Tracer) for part in parts)
 
 
 def known(value: object) -> np.ndarray | None:

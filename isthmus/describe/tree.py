@@ -38,7 +38,7 @@ def in_order(description: Description) -> Description:
 
 
 def roots(links: Iterable[Link], joints: Iterable[Joint]) -> list[Link]:
-    """The links that are nobody's child."""
+    """The links that are not the child of any joint."""
     children = {joint.child for joint in joints}
     return [link for link in links if link.name not in children]
 

@@ -47,7 +47,7 @@ OWN = {
     "limit": ("limit_stiffness", "limit_damping", "limit_width"),
     "dynamics": ("armature", "stiffness", "rest", "friction_speed"),
 }
-"""Attributes of ours, by the element that has them; other programs pass over them."""
+"""Attributes of ours, by the element that has them; other programs ignore them."""
 COORDINATES = DOF | {"spherical": 4, "free": 7}
 XACRO = (
     "is a xacro template, not yet a URDF. Expand it first and load the result:"
@@ -131,7 +131,7 @@ def _with_points(found: Description, stay: set[str], is_world: bool) -> Descript
 
 
 def _finish(description: Description, height: float | None, repair: str) -> Description:
-    """With ground and mended inertias; doubts are spoken."""
+    """With ground and corrected inertias; warns of impossible ones."""
     for doubt in inertias.doubts(description, repair, tuple(p.name for p in description.points)):
         say(doubt, description.source)
     if repair == "nearest":
@@ -300,7 +300,7 @@ def _own_numbers(element: Element, kind: JointKind, read: Attributes) -> dict[st
 def _mimic(element: Element | None, kind: JointKind, read: Attributes) -> Mimic | None:
     if element is None:
         return None
-    if kind == "fixed":  # somebody welded the joint and forgot this
+    if kind == "fixed":  # a leftover from before the joint was welded
         read.notes.doubt(WELDED_MIMIC, read.owner)
         return None
     return Mimic(

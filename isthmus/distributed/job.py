@@ -1,7 +1,7 @@
 """`Job` and `Record`: a run is data in, data out.
 
-A job holds all that decides a result: which function, its settings, a seed. A record holds the job and what came of
-it, so any line of any table can be run again, here or elsewhere. Both are plain data and go through JSON bit for bit.
+A job holds all that decides a result: a function, its settings, a seed. A record holds the job and its result, so that
+it can be run again, here or elsewhere. Both are plain data and survive JSON bit for bit.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import importlib.util
 import json
 import sys
 import time
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -39,7 +40,7 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """What came of a job."""
+    """A job with its result."""
 
     job: Job
     result: Any
@@ -48,14 +49,24 @@ class Record:
     """How long it took."""
 
     def as_text(self) -> str:
-        """One line of JSON."""
-        return json.dumps(dataclasses.asdict(self), separators=(",", ":"))
+        """One line: a checksum, and JSON."""
+        text = json.dumps(dataclasses.asdict(self), separators=(",", ":"))
+        return f"{checksum(text)} {text}"
 
     @staticmethod
     def from_text(line: str) -> Record:
-        """Reads `as_text`."""
+        """Reads `as_text`; a line of version 0.1 has no checksum."""
+        if not line.startswith("{"):
+            sum_, _, line = line.partition(" ")
+            if sum_ != checksum(line):
+                raise ValueError("the checksum of a record is wrong")
         data = json.loads(line)
         return Record(Job(**data["job"]), data["result"], data["seconds"])
+
+
+def checksum(text: str) -> str:
+    """Eight letters that differ where a text was damaged."""
+    return f"{zlib.crc32(text.encode()):08x}"
 
 
 def run(job: Job) -> Record:

@@ -1,7 +1,7 @@
-"""Who runs the jobs: this process, its threads, or processes of its own; one interface, so a cluster can be plugged in.
+"""Runners of jobs: this process, its threads, or spawned processes; a cluster can implement the same interface.
 
-Records come back in the order of the jobs, and a record depends on its job alone: not on who ran it, nor on how many
-there were. Processes are spawned, never forked: a fork of a process that has loaded JAX may hang.
+Records come back in the order of the jobs, and a record depends on its job alone: not on what ran it, nor on how many
+others there were. Processes are spawned, never forked: a fork of a process that has loaded JAX may hang.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from isthmus.errors import BadOption, JobFailed, WorkerDied
 Setup = tuple[Callable[..., None], tuple[Any, ...]]
 """A function, importable by name, and its arguments: called once in every process before its first job."""
 ATTEMPTS = 3
-"""How often jobs are given to new processes because one died over them."""
+"""How often jobs are tried again in new processes after a process died."""
 
 
 class AbstractRunner(abc.ABC):
-    """Runs jobs. Use it in a `with` statement, which frees what it holds."""
+    """Runs jobs; use it in a `with` statement."""
 
     @abc.abstractmethod
     def run(self, jobs: Sequence[Job]) -> list[Record]:
         """The record of every job, in their order. Ctrl-C comes out as `KeyboardInterrupt`."""
 
     def close(self) -> None:
-        """Frees what the runner holds; it can be used again."""
+        """Releases threads and processes; the runner can be used again."""
         return
 
     def __enter__(self) -> AbstractRunner:
@@ -75,7 +75,7 @@ class Here(AbstractRunner):
 
 
 class Processes(AbstractRunner):
-    """Spawned processes of this machine. They end with this one, however it ends; what one leaves, others take up."""
+    """Spawned processes of this machine, which end with this one. Jobs of a process that died are run again."""
 
     def __init__(self, count: int, setup: Setup | None = None) -> None:
         self.count, self.setup = _at_least_one("processes", count), setup
@@ -89,7 +89,7 @@ class Processes(AbstractRunner):
                 return [done[k] for k in range(len(jobs))]
             self.close()
         raise WorkerDied(
-            f"{ATTEMPTS} times a process died over its job (out of memory, or killed). Take fewer processes; and a "
+            f"a process died {ATTEMPTS} times while it ran its job (out of memory, or killed). Take fewer processes; a "
             "script that starts some must do its work under `if __name__ == '__main__':`."
         )
 
@@ -118,7 +118,7 @@ class Processes(AbstractRunner):
         return self._pool
 
     def kill(self) -> None:
-        """Ends the processes now, whatever they are doing."""
+        """Kills the processes at once."""
         pool, self._pool = self._pool, None
         if pool is not None:
             running = list((pool._processes or {}).values())
@@ -133,7 +133,7 @@ class Processes(AbstractRunner):
 
 
 class Remembering(AbstractRunner):
-    """Another runner with a store: jobs that the store has are answered from it, new records are written there."""
+    """Wraps a runner with a store: jobs with a stored record are not run again, new records are stored."""
 
     def __init__(self, inner: AbstractRunner, store: Store) -> None:
         self.inner, self.store = inner, store
@@ -171,9 +171,7 @@ def _prepare(setup: Setup | None) -> None:
 def _run(job: Job) -> Record:
     try:
         return run(job)
-    except (
-        Exception
-    ) as error:  # an exception of any class may not survive the way to the parent: its words do
+    except Exception as error:  # not every exception can be pickled, but its text can
         raise JobFailed(
             f"{job.task} failed in another process: {type(error).__name__}: {error}"
         ) from None

@@ -1,7 +1,7 @@
 """An append-only file of records, one line of JSON each; a stopped study goes on from it.
 
 The first line says what the records belong to. Lines are flushed to the disk before `append` returns, so a run that
-is killed loses at most what it was doing; half a line at the end, which a kill may leave, is dropped.
+is killed loses at most its current jobs; an incomplete last line, which a kill may leave, is dropped.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from isthmus.distributed.job import Record
 from isthmus.errors import BadStore
 
 FORMAT = "isthmus records 1"
+HEAD = json.dumps({"format": FORMAT}).rstrip("}").encode()
+"""How every file of records begins."""
 
 
 class Store:
-    """Records by the key of their job. `about`: what decides which records may stand in one file.
+    """Records by the key of their job. `about`: settings that all records of one file share.
 
     `resume=False` begins a new file and refuses one that is there; `resume=True` goes on with it, if `about` is
     the same, or begins it.
@@ -75,15 +77,17 @@ class Store:
         os.fsync(self.file.fileno())
 
     def _read(self, about: Mapping[str, Any]) -> bool:
-        """Takes in what the file has, less half a line at its end; whether it had anything."""
+        """Reads all records, without an incomplete last line; False if the file was empty."""
         self.file.seek(0)
         data = self.file.read()
-        whole = data[: data.rfind(b"\n") + 1]
-        self.file.truncate(len(whole))
-        lines = whole.decode("utf-8", errors="replace").splitlines()
-        if not lines:
+        if not data or (HEAD.startswith(data[: len(HEAD)]) and b"\n" not in data):
+            self.file.truncate(0)  # new, or killed while its first line was written
             return False
+        whole = data[: data.rfind(b"\n") + 1]
+        lines = (whole or data).decode("utf-8", errors="replace").split("\n")
         self._check(lines[0], about)
+        self.file.truncate(len(whole))
+        lines = lines[:-1]
         for number, line in enumerate(lines[1:], start=2):
             try:
                 record = Record.from_text(line)
@@ -111,13 +115,22 @@ class Store:
                 )
 
 
+def discard(path: Path) -> None:
+    """Removes a file of records, if there is one and no run is writing into it."""
+    if not path.exists():
+        return
+    with open(path, "r+b") as file:
+        _lock(file, path)
+        path.unlink()
+
+
 def _short(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _lock(file: Any, path: Path) -> None:
-    """One run at a time writes into a file; where the system knows no locks, nobody checks."""
+    """Locks the file, so that one run at a time writes to it; does nothing on systems without file locks."""
     try:
         import fcntl
     except ImportError:

@@ -5,23 +5,38 @@ Links of one level are taken side by side: `IA[n]` holds the articulated inertia
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.dynamics.crba import mass_matrix
+from isthmus.dynamics.crba import mass_matrix_at
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
-from isthmus.dynamics.rnea import bias_forces, bias_torque, upwards
+from isthmus.dynamics.rnea import bias_forces, inverse_dynamics_at, upwards
 from isthmus.model.levels import joints_in_order, levels_of
 from isthmus.model.model import Model
 from isthmus.model.state import prescribed_rows
-from isthmus.networks.signals import NO_SIGNALS, NoSignals
+from isthmus.networks.signals import NO_SIGNALS, Signal
 from isthmus.spatial.products import mm, mmt, mtm, mtv, mv
 from isthmus.spatial.solve import inverse_spd
 from isthmus.spatial.transforms import carried_back
 from isthmus.types import AnyArray, Coordinates, Joints
+
+
+class AddedInertia(eqx.Module):
+    """Inertia beside the model's own. An implicit step of `dt` adds `dt · slope` for what resists motion."""
+
+    joint: Joints | None = None
+    """For each degree of freedom, beside the armature [kg·m², kg]."""
+    link: Float[AnyArray, "links 6"] | None = None
+    """For each link along the axes of its frame; gravity does not act on it [kg·m², kg]."""
+    dof: Float[AnyArray, "dof dof"] | None = None
+    """A matrix in joint space [kg·m², kg·m, kg]."""
+
+
+NOTHING_ADDED = AddedInertia()
 
 
 @exact
@@ -30,31 +45,42 @@ def forward_dynamics(
     q: Coordinates,
     v: Joints,
     tau: Joints,
-    signal: NoSignals = NO_SIGNALS,
+    signal: Signal = NO_SIGNALS,
     *,
     force: Float[AnyArray, "links 6"] | None = None,
     prescribed: Float[AnyArray, " pv"] | None = None,
-    implicit: Joints | None = None,
-    drag: Float[AnyArray, "links 6"] | None = None,
-    added: Float[AnyArray, "dof dof"] | None = None,
-    kinematics: Kinematics | None = None,
 ) -> Joints:
     """Joint accelerations [rad/s², m/s²] under the torques `tau` [N·m, N]; passive torques are not added.
 
     `force` acts on the links, in their own frames (moment, then force); `prescribed` are the accelerations of
-    prescribed joints (None: zero); `implicit` is added to the armature (an implicit integrator's damping), `drag`
-    resists the links' accelerations as it resists their motion, `added` is inertia in joint space.
+    prescribed joints (None: zero).
     """
-    k = forward_kinematics(model, q, v, signal) if kinematics is None else kinematics
-    if model.mimics or added is not None:
-        return _by_mass_matrix(model, q, v, tau, force, prescribed, implicit, drag, added, k)
+    kinematics = forward_kinematics(model, q, v, signal)
+    return forward_dynamics_at(model, kinematics, tau, signal, force=force, prescribed=prescribed)
+
+
+@exact
+def forward_dynamics_at(
+    model: Model,
+    kinematics: Kinematics,
+    tau: Joints,
+    signal: Signal = NO_SIGNALS,
+    *,
+    force: Float[AnyArray, "links 6"] | None = None,
+    prescribed: Float[AnyArray, " pv"] | None = None,
+    added: AddedInertia = NOTHING_ADDED,
+) -> Joints:
+    """`forward_dynamics` where the kinematics are known; `added` is inertia beside the model's."""
+    k = kinematics
+    if model.mimics or added.dof is not None:
+        return _by_mass_matrix(model, k, tau, force, prescribed, added)
     I = link_inertias(model)
     c = signal("link/bias_acceleration", k.bias)
     p = signal("link/bias_force", bias_forces(I, k.velocity, force))
-    I, p = (I, p) if drag is None else _resisting(model, k, I, p, drag)
+    I, p = (I, p) if added.link is None else _resisting(model, k, I, p, added.link)
     if model.prescribed:
         c = c + _given_accelerations(model, k, prescribed)
-    rotor = model.joint_armature if implicit is None else model.joint_armature + implicit
+    rotor = model.joint_armature if added.joint is None else model.joint_armature + added.joint
     levels = levels_of(model)
     X, S = [level.of(k.X) for level in levels], [level.subspaces(k.S) for level in levels]
     c_l = [level.of(c) for level in levels]
@@ -90,7 +116,7 @@ def forward_dynamics(
 def _resisting(
     model: Model, k: Kinematics, I: AnyArray, p: AnyArray, drag: AnyArray
 ) -> tuple[AnyArray, AnyArray]:
-    """Inertias and bias forces of links that drag resists at the end of the step; gravity is no motion."""
+    """Inertias and bias forces with drag at the end of the step; drag resists true accelerations, without gravity."""
     rising = mtv(k.rotation, jnp.broadcast_to(-jnp.asarray(model.gravity), k.position.shape))
     still = jnp.concatenate([jnp.zeros_like(rising), rising], axis=1)
     return I + drag[:, :, None] * np.eye(6)[None], p - drag * still
@@ -110,24 +136,20 @@ def _given_accelerations(model: Model, k: Kinematics, prescribed: AnyArray | Non
 
 def _by_mass_matrix(
     model: Model,
-    q: Coordinates,
-    v: Joints,
+    k: Kinematics,
     tau: Joints,
     force: AnyArray | None,
     prescribed: AnyArray | None,
-    implicit: Joints | None,
-    drag: AnyArray | None,
-    added: AnyArray | None,
-    k: Kinematics,
+    added: AddedInertia,
 ) -> Joints:
-    """The same from `H` and `C`, where joints mimic others or share inertia: they are no tree of free joints."""
-    H = mass_matrix(model, q)
-    H = H if implicit is None else H + jnp.diag(implicit)
-    H = H if added is None else H + added
-    if drag is not None:
+    """The same from `H` and `C`, where joints mimic others or share inertia, beyond what a recursion can do."""
+    H = mass_matrix_at(model, k)
+    H = H if added.joint is None else H + jnp.diag(added.joint)
+    H = H if added.dof is None else H + added.dof
+    if added.link is not None:
         J = link_jacobians(model, k)
-        H = H + jnp.einsum("lin,li,lim->nm", J, drag, J)
-    C = bias_torque(model, q, v, force=force)
+        H = H + jnp.einsum("lin,li,lim->nm", J, added.link, J)
+    C = inverse_dynamics_at(model, k, jnp.zeros(model.dof, k.X.dtype), force=force)
     if not model.prescribed:
         return jnp.linalg.solve(H, tau - C)
     _, rows = prescribed_rows(model)

@@ -24,21 +24,21 @@ def motor_torque(model: Model, command: Joints, q: Coordinates, v: Joints) -> Jo
         gear, kp, kd = (
             jnp.asarray(x)[rows] for x in (model.joint_gear, model.joint_kp, model.joint_kd)
         )
-        way, speed = gear * positions(model, q)[rows], gear * jnp.asarray(v)[rows]
-        tau = tau.at[rows].set(gear * (kp * (command[rows] - way) - kd * speed))
+        position, speed = gear * positions(model, q)[rows], gear * jnp.asarray(v)[rows]
+        tau = tau.at[rows].set(gear * (kp * (command[rows] - position) - kd * speed))
     return tau if not model.saturated else _bounded(model, tau)
 
 
 @exact
 def motor_slope(model: Model) -> Joints:
-    """`−∂τ/∂v` of the PD controllers [N·m·s/rad, N·s/m]: the slope that an implicit step takes."""
+    """`−∂τ/∂v` of the PD controllers [N·m·s/rad, N·s/m]: the slope for an implicit step."""
     rows = np.array(model.position_controlled)
     gear, kd = jnp.asarray(model.joint_gear)[rows], jnp.asarray(model.joint_kd)[rows]
     return jnp.zeros(model.dof, kd.dtype).at[rows].set(gear * gear * kd)
 
 
 def saturate(x: AnyArray, bound: AnyArray) -> AnyArray:
-    """`x` held within ±bound: itself up to 90 % of it, the bound beyond 110 %, smooth between."""
+    """`x` limited to ±bound: unchanged up to 90 % of the bound, constant beyond 110 %, smooth between."""
     size, soft = jnp.abs(x), SOFTNESS * bound
     excess = jnp.maximum(size - (bound - soft), 0.0)
     bent = x - jnp.sign(x) * excess * excess / (4.0 * soft)
@@ -49,7 +49,7 @@ def saturate(x: AnyArray, bound: AnyArray) -> AnyArray:
 def delayed(
     model: Model, past: Float[AnyArray, "steps n"], command: Joints, dt: Scalar
 ) -> tuple[Joints, Float[AnyArray, "steps n"]]:
-    """The command that reaches the motors now, between two past ones; and the past with `command` in front."""
+    """The command that reaches the motors now, interpolated between past ones; and the past with `command` first."""
     kept = jnp.concatenate([command[None], past[:-1]])
     place = jnp.clip(model.joint_delay / dt, 0.0, kept.shape[0] - 1.0)
     before = jnp.clip(jnp.floor(place).astype(int), 0, kept.shape[0] - 2)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.dynamics.exact import exact
-from isthmus.dynamics.kinematics import forward_kinematics, link_inertias
+from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
 from isthmus.model.model import Model
 from isthmus.spatial.products import mm, mtm
 from isthmus.spatial.transforms import carried_back
@@ -19,8 +19,13 @@ from isthmus.types import AnyArray, Coordinates
 @exact
 def mass_matrix(model: Model, q: Coordinates) -> Float[AnyArray, "n n"]:
     """The matrix `H` of `τ = H q̈ + C` [kg·m², kg·m, kg], armature included."""
-    k = forward_kinematics(model, q)
-    X, S, I = k.X, k.S, list(link_inertias(model))
+    return mass_matrix_at(model, forward_kinematics(model, q))
+
+
+@exact
+def mass_matrix_at(model: Model, kinematics: Kinematics) -> Float[AnyArray, "n n"]:
+    """`mass_matrix` where the kinematics are known."""
+    X, S, I = kinematics.X, kinematics.S, list(link_inertias(model))
     spans = model.layout.v
 
     # inwards: what hangs from each joint, as one rigid body
@@ -28,7 +33,7 @@ def mass_matrix(model: Model, q: Coordinates) -> Float[AnyArray, "n n"]:
         if parent >= 0:
             I[parent] = I[parent] + carried_back(X[i], I[i])
 
-    # from each joint to the root: the force that its motion takes, felt by the joints on the way
+    # from each joint to the root: the force that its motion takes, felt by the joints between
     H = jnp.zeros((spans[-1][1], spans[-1][1]), X.dtype)
     for i, parent in model.outwards():
         F = mm(I[i], S[i])

@@ -1,4 +1,4 @@
-"""What every public function of the dynamics does first: full precision, whatever the device and its history."""
+"""A decorator for public functions of the dynamics: full precision on every device."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def point_jacobian(
         row = model.point(point)
         i, place = model.point_links[row], jnp.asarray(model.point_origin)[row]
     else:
-        i = model.link(point)
+        i, place = model.link(point), jnp.asarray(place)
     k = forward_kinematics(model, q)
     if i < 0:
         return jnp.zeros((3, model.dof), k.X.dtype)
@@ -47,7 +47,7 @@ def link_jacobians(model: Model, kinematics: Kinematics) -> Float[AnyArray, "lin
 
 
 def _jacobian(model: Model, X: AnyArray, S: list[AnyArray], i: int) -> AnyArray:
-    """From link `i` to the root: what each joint on the way moves it by."""
+    """The motion of link `i` for each joint between it and the root."""
     J = jnp.zeros((6, model.layout.v[-1][1]), X.dtype)
     X_i_j = jnp.eye(6, dtype=X.dtype)
     while i >= 0:

@@ -19,7 +19,7 @@ from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import layout_of
 from isthmus.model.levels import in_order, levels_of
 from isthmus.model.model import Model
-from isthmus.networks.signals import NO_SIGNALS, NoSignals
+from isthmus.networks.signals import NO_SIGNALS, Signal
 from isthmus.spatial import rotations, transforms
 from isthmus.spatial.inertia import spatial_inertia
 from isthmus.spatial.products import mm, mtv, mv
@@ -56,7 +56,7 @@ class Kinematics(eqx.Module):
 
 @exact
 def forward_kinematics(
-    model: Model, q: Coordinates, v: Joints | None = None, signal: NoSignals = NO_SIGNALS
+    model: Model, q: Coordinates, v: Joints | None = None, signal: Signal = NO_SIGNALS
 ) -> Kinematics:
     """Poses [m, quaternion] and velocities [rad/s, m/s] of all links; `v` None: at rest."""
     full_q = expand_q(model, q)
@@ -106,7 +106,7 @@ def force_at(model: Model, kinematics: Kinematics, link: str, place: Vec3, force
     """A force [N] given in world axes, at a place [m] of a link: rows for `Control.force`, one for each link."""
     i = model.link(link)
     local = mtv(rotations.matrix(kinematics.quaternion[i]), jnp.asarray(force))
-    row = jnp.concatenate([mv(skew(place), local), local])
+    row = jnp.concatenate([mv(skew(jnp.asarray(place)), local), local])
     return jnp.zeros((len(model.link_names), 6), row.dtype).at[i].set(row)
 
 
@@ -118,7 +118,7 @@ def _carried(
     return position + mv(R, place), mv(R, twist[3:] + mv(skew(twist[:3]), place))
 
 
-def _publish_points(model: Model, k: Kinematics, signal: NoSignals) -> None:
+def _publish_points(model: Model, k: Kinematics, signal: Signal) -> None:
     """Positions and velocities of the named points; a link of −1 is the world, the last row here."""
     links = np.array(model.point_links)
     world = (jnp.zeros((1, 3)), jnp.array([rotations.IDENTITY]), jnp.zeros((1, 6)))
@@ -160,7 +160,7 @@ def _joint_motion(model: Model, q: AnyArray, v: AnyArray):
 
 @functools.lru_cache(maxsize=256)
 def _groups(kinds: tuple[str, ...]):
-    """Joints by kind: (kind, joints, rows in expanded `q`, rows in expanded `v`), and the way back."""
+    """Joints by kind: (kind, joints, rows in expanded `q`, rows in expanded `v`), and the order to undo it."""
     layout = layout_of(kinds, ())
     groups = []
     for kind in dict.fromkeys(kinds):

@@ -25,7 +25,7 @@ def passive_torque(model: Model, q: Coordinates, v: Joints) -> Joints:
 
 @exact
 def passive_slope(model: Model, v: Joints) -> Joints:
-    """`−τ/v` of viscous and dry friction [N·m·s/rad, N·s/m]: the slope that an implicit step takes.
+    """`−τ/v` of viscous and dry friction [N·m·s/rad, N·s/m]: the slope for an implicit step.
 
     For dry friction it is the slope of the chord from zero, not of the tangent: an implicit step then never
     pushes a joint through standstill, whatever its speed before.
@@ -46,7 +46,7 @@ def limit_torque(model: Model, q: Coordinates, v: Joints) -> Joints:
 
 @exact
 def limit_slopes(model: Model, q: Coordinates) -> tuple[Joints, Joints]:
-    """Stiffness and damping of the stops as they stand at `q`: what an implicit step takes."""
+    """Stiffness and damping of the stops at `q`, for an implicit step."""
     if not model.limited:
         return jnp.zeros(model.dof), jnp.zeros(model.dof)
     depth, slope, contact, rows, k, d = _stops(model, q)
@@ -55,7 +55,7 @@ def limit_slopes(model: Model, q: Coordinates) -> tuple[Joints, Joints]:
 
 
 def _stops(model: Model, q: Coordinates):
-    """Signed way into the stop, contact (0 free … 1 full) and its slope by that way, rows, numbers."""
+    """Penetration [rad, m], signed; derivative of the contact by it; contact in [0, 1]; rows; stiffness; damping."""
     rows = np.array(model.limited)
     lower, upper, width, k, d = (
         jnp.asarray(leaf)[rows]
@@ -72,7 +72,7 @@ def _stops(model: Model, q: Coordinates):
 
 
 def positions(model: Model, q: Coordinates) -> AnyArray:
-    """The coordinate that belongs to each degree of freedom; for a quaternion, none that would be used."""
+    """The coordinate of each degree of freedom; those of quaternions have no meaning."""
     if model.nq == model.dof:
         return jnp.asarray(q)
     spans = zip(model.layout.q_own, model.layout.v_own, strict=True)

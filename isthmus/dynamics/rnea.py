@@ -25,7 +25,19 @@ def inverse_dynamics(
     force: Float[AnyArray, "links 6"] | None = None,
 ) -> Joints:
     """Joint torques [N·m, N] that give the accelerations `a`; `force` acts on the links, in their frames."""
-    k, I, levels = forward_kinematics(model, q, v), link_inertias(model), levels_of(model)
+    return inverse_dynamics_at(model, forward_kinematics(model, q, v), a, force=force)
+
+
+@exact
+def inverse_dynamics_at(
+    model: Model,
+    kinematics: Kinematics,
+    a: Joints,
+    *,
+    force: Float[AnyArray, "links 6"] | None = None,
+) -> Joints:
+    """`inverse_dynamics` where the kinematics are known."""
+    k, I, levels = kinematics, link_inertias(model), levels_of(model)
 
     # inwards: what it takes, and each joint carries all that hangs from it
     needed = mv(I, link_accelerations(model, k, a)) + bias_forces(I, k.velocity, force)
@@ -78,5 +90,5 @@ def bias_forces(
 
 
 def upwards(gravity: Vec3) -> Spatial:
-    """The acceleration that stands for gravity: the whole world rises."""
+    """Gravity as an acceleration of the whole world upwards."""
     return jnp.concatenate([jnp.zeros(3), -jnp.asarray(gravity)])

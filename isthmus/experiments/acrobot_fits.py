@@ -15,8 +15,8 @@ from isthmus.experiments.acrobot_model import LEAD, ROW, Lab, made
 from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Settings
 from isthmus.identify.fit import Fit
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.problem import Problem
 from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.losses.windows import Windows
 from isthmus.model.model import Model

@@ -24,8 +24,8 @@ from isthmus.experiments.pendulum_markers import Markers, as_they_are, calibrate
 from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.identify.fit import Fit
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.problem import Problem
 from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt

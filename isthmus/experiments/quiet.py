@@ -7,7 +7,7 @@ from typing import Any
 
 from isthmus.errors import FitWarning
 from isthmus.identify.fit import Fit, fit
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.problem import Problem
 
 
 def quiet_fit(problem: Problem, search: Any = None) -> Fit:

@@ -25,8 +25,8 @@ from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.experiments.swimmer_figures import draw_errors, draw_motion
 from isthmus.experiments.swimmer_truth import INNER, MEDIA, ROW, swim
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.problem import Problem
 from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.library.swimmer import swimmer
 from isthmus.losses.windows import Windows

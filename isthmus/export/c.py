@@ -12,9 +12,9 @@ from isthmus.errors import BadOption
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.motion.files import coordinate_names, dof_names
+from isthmus.native.runtime.to_c import CCode, to_c
 from isthmus.native.targets.c.names import identifier, path_name
-from isthmus.native.targets.c.to_c import CCode, to_c
-from isthmus.simulate.integrate import Scheme
+from isthmus.simulate.integrate import Integrator, integrator_of
 from isthmus.simulate.rollout import check_dt, step
 from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.types import Number
@@ -44,7 +44,7 @@ def export_c(
     dt: Number = 1e-3,
     name: str | None = None,
     parameters: str = "baked",
-    integrator: str = "semi_implicit",
+    integrator: str | Integrator = "semi_implicit",
     explicit: bool = False,
     substeps: int = 1,
 ) -> CCode:
@@ -57,7 +57,7 @@ def export_c(
     """
     if parameters not in ("baked", "arguments"):
         raise BadOption(f"parameters is {parameters!r}; it can be 'baked' or 'arguments'.")
-    scheme = Scheme(integrator, explicit, substeps)
+    scheme = integrator_of(integrator, explicit, substeps)
     check_dt(model, dt)
     start = State.neutral(model)
     warn_if_stiff(model, start, dt, scheme)
@@ -81,7 +81,7 @@ def export_c(
     )
 
 
-def stepper(scheme: Scheme) -> Any:
+def stepper(scheme: Integrator) -> Any:
     """The step as a function of flat arguments, in the order that they have in C."""
 
     def advance(
@@ -89,15 +89,7 @@ def stepper(scheme: Scheme) -> Any:
         dt: Any, model: Model,
     ) -> After:  # fmt: skip
         control = Control(torque, extra=extra, **prescribed)
-        after = step(
-            model,
-            State(q, v, memory, now["time"]),
-            control,
-            dt,
-            integrator=scheme.integrator,
-            explicit=scheme.explicit,
-            substeps=scheme.substeps,
-        )
+        after = step(model, State(q, v, memory, now["time"]), control, dt, integrator=scheme)
         return After(after.q, after.v, after.memory)
 
     return advance

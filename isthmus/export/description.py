@@ -14,6 +14,7 @@ import numpy as np
 
 from isthmus.describe.checks import check
 from isthmus.describe.description import (
+    PER_DOF,
     Actuator,
     Description,
     Frame,
@@ -31,7 +32,8 @@ from isthmus.model.compile import compile_model
 from isthmus.model.model import Model, leaf_fields
 
 STOPS = ("limit_stiffness", "limit_damping", "limit_width")
-PER_DOF = ("armature", "stiffness", "damping", "friction", "friction_speed")
+APART = ("lower", "upper", "effort", *STOPS)
+"""Numbers that only some joints have."""
 
 
 def description_of(model: Model) -> Description:
@@ -97,7 +99,7 @@ def _joint(model: Model, i: int) -> Joint:
     rows = range(*model.layout.v_own[i])
     q = slice(*model.layout.q_own[i])
     numbers: dict[str, Any] = {
-        name: _some(getattr(model, f"joint_{name}"), rows) for name in PER_DOF
+        name: _some(getattr(model, f"joint_{name}"), rows) for name in PER_DOF if name not in APART
     }
     if not rows:  # welded, or it follows another joint
         numbers = {"friction_speed": 0.01}

@@ -10,33 +10,19 @@ import jax
 import numpy as np
 
 from isthmus.describe.checks import ONE_COORDINATE
-from isthmus.describe.description import Actuator, Description, Frame, Joint
+from isthmus.describe.description import PER_DOF, Actuator, Description, Frame, Joint
 from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.describe.notes import free_name
 from isthmus.describe.numbers import ENDLESS
-from isthmus.describe.poses import compose, rotation_of
+from isthmus.describe.poses import compose
 from isthmus.export.description import row
 from isthmus.export.lost import single
 from isthmus.export.xml_text import Xml
-from isthmus.spatial.rotations import from_z_to
+from isthmus.spatial.rotations import from_z_to, matrix
 
 TYPES = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball", "free": "free"}
 AXES = ("x", "y", "angle")
 """What is put behind the name of a planar joint for each of its three."""
-PER_DOF = (
-    "lower",
-    "upper",
-    "effort",
-    "stiffness",
-    "damping",
-    "friction",
-    "friction_speed",
-    "armature",
-    "rest",
-    "limit_stiffness",
-    "limit_damping",
-    "limit_width",
-)
 TIMESTEP = 0.002
 """MuJoCo's, in which it counts how many past commands to keep [s]."""
 
@@ -74,7 +60,7 @@ def pose_of(joint: Joint, lost: LeftOut) -> Frame:
         return joint.frame
     frame, rest = joint.frame, row(joint.rest)
     moved = any(row(frame.position)) or not np.allclose(
-        rotation_of(frame.orientation), np.eye(3), atol=1e-15, rtol=0
+        matrix(np.asarray(frame.orientation, float)), np.eye(3), atol=1e-15, rtol=0
     )
     if not moved:
         return Frame(rest[:3], rest[3:])
@@ -93,7 +79,7 @@ def _split(
     for k, word in enumerate(AXES):
         name = free_name(f"{joint.name}.{word}", taken)
         taken.add(name)
-        own: dict[str, Any] = {f: _pick(getattr(joint, f), k) for f in PER_DOF}
+        own: dict[str, Any] = {f: _pick(getattr(joint, f), k) for f in (*PER_DOF, "rest")}
         one = dataclasses.replace(
             joint, name=name, kind="revolute" if k == 2 else "prismatic",
             frame=Frame(), axis=row(basis[:, k]), **own,
@@ -140,7 +126,7 @@ def _part(joint: Joint, motor: Actuator | None, lost: LeftOut) -> Part:
 
 def _is_neutral(joint: Joint) -> bool:
     return joint.rest is None or np.allclose(
-        rotation_of(joint.rest), np.eye(3), atol=1e-15, rtol=0.0
+        matrix(np.asarray(joint.rest, float)), np.eye(3), atol=1e-15, rtol=0.0
     )
 
 

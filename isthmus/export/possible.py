@@ -10,8 +10,9 @@ from isthmus.describe.description import Description, Link
 from isthmus.describe.inertias import nearest_inertia
 from isthmus.describe.notes import quoted
 from isthmus.describe.options import must_be_one_of
-from isthmus.describe.poses import matrix_of, numbers_of
+from isthmus.describe.poses import numbers_of
 from isthmus.errors import BadModel
+from isthmus.spatial.inertia import inertia_of_second, second_moment, symmetric
 
 ROUNDING = 1e-9
 """How far below zero the least second moment may be, as a share of the largest."""
@@ -36,26 +37,25 @@ def with_possible_inertias(description: Description, repair: str) -> Description
     return dataclasses.replace(description, links=links)
 
 
-def second_moment(link: Link) -> np.ndarray:
-    """`½ tr(I) 1 − I` about the centre of mass [kg·m²]: positive semi-definite for every body."""
-    I = matrix_of(link.inertia)
-    return 0.5 * np.trace(I) * np.eye(3) - I
+def _second_moment(link: Link) -> np.ndarray:
+    """About the centre of mass [kg·m²]."""
+    return np.asarray(second_moment(symmetric(np.asarray(link.inertia, float))))
 
 
 def is_impossible(link: Link) -> bool:
     """Whether a second moment is negative beyond rounding."""
-    values = np.linalg.eigvalsh(second_moment(link))
+    values = np.linalg.eigvalsh(_second_moment(link))
     return bool(values[0] < -ROUNDING * abs(values).max())
 
 
 def raised(link: Link, least: float) -> Link:
     """The link with second moments of at least `least` [kg·m²]; untouched where they are."""
-    values, axes = np.linalg.eigh(second_moment(link))
+    values, axes = np.linalg.eigh(_second_moment(link))
     least = least + 4.0 * np.finfo(float).eps * abs(values).max()
     if values[0] >= least:
         return link
     moment = (axes * np.maximum(values, least)) @ axes.T
-    return dataclasses.replace(link, inertia=numbers_of(np.trace(moment) * np.eye(3) - moment))
+    return dataclasses.replace(link, inertia=numbers_of(inertia_of_second(moment)))
 
 
 def _repaired(link: Link) -> Link:

@@ -1,5 +1,5 @@
 """Models on disk: `ist.load` of any robot file, `ist.save` of a model with its networks.
 
-Start with `load.py`, which tells formats apart, and `save.py`, which has ours (one safetensors file).
+Start with `load.py`, which recognises the format, and `save.py`, which has ours (one safetensors file).
 `objects.py` and `topology.py` turn networks and the static part of a model into plain data and back.
 """

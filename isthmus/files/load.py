@@ -11,11 +11,9 @@ from isthmus.describe.files import read_bytes
 from isthmus.describe.mjcf import ROOTS, read_mjcf, root_tag
 from isthmus.describe.urdf import parse_urdf
 from isthmus.errors import BadOption
+from isthmus.files.save import SUFFIX, read_bundle
 from isthmus.model.compile import model_of
 from isthmus.model.model import Model
-
-SUFFIX = ".safetensors"
-"""Of models that `save` writes."""
 
 
 def load(
@@ -53,8 +51,6 @@ def load(
             f"{str(path)!r} is a saved model, which stays as it is: base, ground, repair and packages are for "
             "URDF and MJCF."
         )
-    from isthmus.files.save import read_bundle
-
     return read_bundle(data, networks or {}, str(path))
 
 

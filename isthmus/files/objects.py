@@ -1,7 +1,7 @@
 """Networks as plain data and named arrays, and back: no code comes out of a file.
 
 Numbers and text stay as they are; an array becomes its name among the tensors; a module becomes its class and its
-fields. Classes come from isthmus, from `equinox.nn`, or from the caller, who names his own; functions from a list of
+fields. Classes come from isthmus, from `equinox.nn`, or from the caller, by name; functions from a list of
 elementwise ones, or from the caller. Nothing is imported, called or evaluated because a file says so.
 """
 

@@ -32,13 +32,12 @@ from isthmus.blueprint.plan import (
 )
 from isthmus.blueprint.text import from_toml, to_toml
 from isthmus.blueprint.wire import Named, Wire
+from isthmus.disk import check_target, whole_file
 from isthmus.errors import BadFile, BadOption, IsthmusError
-from isthmus.files.load import SUFFIX
 from isthmus.files.objects import Damaged, Reader, Writer
 from isthmus.files.topology import from_topology, topology
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model, leaf_fields
-from isthmus.motion.files import check_target, whole_file
 from isthmus.networks.names import shape_of, signals_of
 from isthmus.networks.recipes import RECIPES
 from isthmus.networks.wired import Plan, Wired
@@ -46,6 +45,8 @@ from isthmus.types import AnyArray
 
 FORMAT = 1
 """Raised where files change so that older versions could not read them."""
+SUFFIX = ".safetensors"
+"""Of models that `save` writes."""
 KEY = "isthmus"
 OWN = "own:"
 """Before the kind of a network that is none of ours, in the blueprint of a file."""

@@ -1,4 +1,4 @@
-"""The static part of a model (names, kinds, who hangs from whom) as plain data and back, checked."""
+"""The static part of a model (names, kinds, parents) as plain data and back, checked."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Recorded motion -> physical parameters, with what the data can and cannot tell about them.
+"""Recorded motion -> physical parameters, with their uncertainty.
 
-Start with `problem/problem.py` (the question) and `fit.py` (from a problem and a search to a `Fit`).
-`evaluate` simulates windows of logs and differentiates them, `search` holds the searches, `answer` what
-is said about a result, `torque` the linear start from measured torques; `preflight.py` looks before a fit.
+Start with `problem.py` (the question) and `fit.py` (from a problem and a search to a `Fit`). In the order of their
+imports: `parameters` is what may change and `logs` what was recorded, `evaluate` simulates windows of logs and
+differentiates them, `search` holds the searches, `answer` what is said about a result, `preflight.py` looks at a
+problem before a fit. `torque`, the linear start from measured torques, stands alone.
 """
 
 from isthmus.identify.torque.base_parameters import BaseParameters, base_parameters

@@ -1,4 +1,4 @@
-"""`fit`: a problem and a search -> estimates with errors, what the data cannot tell, held-out errors."""
+"""`fit`: a problem and a search -> estimates with standard errors, warnings, held-out errors."""
 
 from __future__ import annotations
 
@@ -6,110 +6,73 @@ import dataclasses
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from isthmus.blas import on_one_thread
-from isthmus.errors import BadOption, BadStart, FitWarning
+from isthmus.errors import BadOption, BadStart, FitWarning, warn_renamed
+from isthmus.identify import preflight
+from isthmus.identify.answer import files
+from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
 from isthmus.identify.answer.alignment import shifts
-from isthmus.identify.answer.quality import Errors, errors_of, heldout_errors
+from isthmus.identify.answer.divergence import divergence
+from isthmus.identify.answer.missing import Missing, missing
+from isthmus.identify.answer.quality import errors_of
 from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.answer.table import as_text
+from isthmus.identify.problem import Problem
 from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.progress import progress, wanted
 from isthmus.identify.search.search import AbstractSearch, Listener, Outcome
-from isthmus.losses.windows import WholeRun
+from isthmus.interrupts import postponed
 from isthmus.model.model import Model
-from isthmus.phases import phase
+from isthmus.phases import counted, phase
 
-if TYPE_CHECKING:
-    from isthmus.identify.answer.missing import Missing
-
-LOST = 1e12
-"""A difference of so many standard deviations belongs to a simulation that has broken down."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Estimate:
-    """One fitted number."""
-
-    value: float
-    error: float
-    """Standard error; nan: at a bound, infinite: the data does not tell."""
-    unit: str
-    start: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.6g} ± {self.error:.2g} {self.unit}".rstrip()
+MAX_PARAMETERS_FOR_ERRORS = 100
+"""Above this many parameters, and for weights of networks alone, standard errors are computed only if the Gauss-Newton
+matrix already exists."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(AbstractFit):
     """What a fit found. Prints as a table; `save` and `Fit.load` keep it."""
 
-    model: Model
-    estimates: dict[str, Estimate]
-    covariance: np.ndarray
-    """Of the estimates, in their order."""
-    correlations: np.ndarray
-    noise: float
-    """Estimated noise, in units of the noise that was assumed."""
-    errors: Errors
-    """Root mean square of the differences of each signal, before and after, where it was fitted."""
-    heldout: Errors | None
-    """The same where it was predicted."""
-    status: str
-    """How the search ended."""
-    loss: float
-    history: tuple[float, ...]
-    """The loss after each step."""
-    evaluations: int
-    seconds: float
-    warnings: tuple[str, ...]
-    undetermined: tuple[str, ...]
-    """What the data cannot tell, in words."""
-    settings: dict[str, Any]
-    """What decided the result."""
-    x: np.ndarray
-    """The point that the search found, in its own coordinates."""
     problem: Problem | None = None
     """What was fitted; None after loading."""
-    islands: tuple[tuple[float, ...], ...] = ()
-    """The best loss of each start after each step; empty where there was one."""
 
     def missing(self) -> tuple[Missing, ...]:
         """Torques that the fitted model still lacks, and which signals they follow; print each."""
-        from isthmus.identify.answer.missing import missing
-
         if self.problem is None:
             raise BadOption(
                 "a fit that was loaded has no motions; fit again to see what is missing."
             )
-        return missing(self.problem, self.model)
+        return missing(self.problem.logs, self.problem.scheme, self.model)
 
     def __getitem__(self, name: str) -> Estimate:
         """One estimate by name."""
         return self.estimates[name]
 
     def __str__(self) -> str:
-        from isthmus.identify.answer.table import as_text
-
         return as_text(self)
 
     def save(self, folder: str | Path) -> Path:
-        """Writes `fit.json` and `fit.npz` into a folder."""
-        from isthmus.identify.answer.files import save
-
-        return save(self, Path(folder))
+        """Writes `fit.json`, `fit.npz` and `model.safetensors` into a folder."""
+        return files.save(self, Path(folder))
 
     @staticmethod
-    def load(folder: str | Path, *, like: Model | None = None) -> Fit:
-        """Reads what `save` wrote; a model with networks needs one of the same structure as `like`."""
-        from isthmus.identify.answer.files import load
+    def load(
+        folder: str | Path,
+        *,
+        networks: Mapping[str, Any] | None = None,
+        like: Model | None = None,
+    ) -> Fit:
+        """Reads what `save` wrote. `networks`: classes of your own that networks are made of, by name.
 
-        return load(Path(folder), like)
+        `like`: a model of the same structure, for a fit with networks that isthmus 0.1 saved.
+        """
+        return Fit(**files.load(Path(folder), like, networks))
 
 
 def fit(
@@ -127,11 +90,10 @@ def fit(
     `search`: Levenberg-Marquardt unless given, for whole runs with a lengthening horizon. `start`: numbers by name
     instead of the problem's own, or an array with one start in each row, (starts, numbers), of which the best is
     kept. `check`: look at the problem first and print what `problem.check()` found. `verbose`: phases and progress on
-    stderr. Both, if None: on a terminal and in notebooks. `listen`: a function that is told of every step instead.
+    stderr. Both, if None: on a terminal and in notebooks. `listen`: a function that gets news of every step instead.
     """
     if show is not None:
-        text = "fit(show=) is now fit(verbose=); the old name will be removed in version 0.3."
-        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        warn_renamed("fit(show=)", "fit(verbose=)")
         verbose = show if verbose is None else verbose
     search = default_search(problem) if search is None else search
     with on_one_thread(), progress(problem.parameters, False if listen else verbose) as bar:
@@ -141,8 +103,9 @@ def fit(
         starts = starting_points(problem, start)
         outcome = search.search(evaluation, starts, listen or bar)
         if not np.isfinite(outcome.cost[outcome.best]):
-            raise BadStart(diverging(problem, starts[0]))
-        found = concluded(problem, outcome, starts)
+            raise BadStart(divergence(evaluation, problem.windows[1], starts[0]))
+        with postponed("computing standard errors"):
+            found = summarise(problem, outcome, starts)
     found.settings["search"] = search.settings(outcome)
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)
@@ -150,9 +113,9 @@ def fit(
 
 
 def default_search(problem: Problem) -> AbstractSearch:
-    """The search for a problem when nobody says: long motions are fitted from their beginning on."""
+    """The search of `fit` where none is given; long motions are fitted from their beginning on."""
     inner = LevenbergMarquardt()
-    return LengtheningHorizon(inner) if isinstance(problem.kind, WholeRun) else inner
+    return LengtheningHorizon(inner) if problem.kind.lengthen_horizon else inner
 
 
 def starting_points(problem: Problem, start: Any) -> np.ndarray:
@@ -165,34 +128,19 @@ def starting_points(problem: Problem, start: Any) -> np.ndarray:
     else:
         Z = np.atleast_2d(np.asarray(start, dtype=np.float64)) / parameters.scale
     if Z.shape[1] != parameters.size:
-        raise BadOption(f"start has {Z.shape[1]} numbers; {parameters.size} are free.")
+        raise BadOption(f"start has {counted(Z.shape[1], 'number')}; free are {parameters.size}.")
     if np.any(parameters.low - 1e-12 > Z) or np.any(parameters.high + 1e-12 < Z):
         raise BadOption("start lies outside the bounds.")
     return np.concatenate([Z, np.zeros((len(Z), evaluation.size - parameters.size))], axis=1)
 
 
-def diverging(problem: Problem, x: np.ndarray) -> str:
-    """Where the simulation of a start breaks down, in words."""
-    r, _ = problem.evaluation.residuals(x[None])
-    bad = ~(np.abs(r[0]) < LOST).all(axis=2)
-    where = ""
-    if bad.any():
-        window = int(np.argmax(bad.any(axis=1)))
-        span = problem.windows[1][window]
-        row = int(np.argmax(bad[window]))
-        where = f", first in run {span.run + 1}, {row} steps after row {span.first}"
-    return (
-        f"the simulation of the start values diverges{where}. Start elsewhere (Free(start=)), take shorter windows "
-        "(loss=ist.Windows(20)), or a shorter time step (Problem(substeps=))."
-    )
-
-
-def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
-    """Everything that is told about the best point of an outcome."""
+def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
+    """The best point of an outcome, with its errors and warnings."""
     evaluation, parameters = problem.evaluation, problem.parameters
+    predicted = problem.heldout_evaluation
     x, p = outcome.x[outcome.best], parameters.size
     first = parameters.reported(starts[0, :p])[0]
-    worth = p <= MANY and not np.all(parameters.is_weight())
+    worth = p <= MAX_PARAMETERS_FOR_ERRORS and not np.all(parameters.is_weight())
     with phase("standard errors"):
         known = (sensitivity if evaluation.matrix_at_hand or worth else unknown)(evaluation, x)
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
@@ -201,47 +149,41 @@ def concluded(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         model=parameters.model(x[:p]), estimates=estimates, covariance=known.covariance,
         correlations=known.correlations, noise=known.noise,
         errors=errors_of(evaluation, problem.sigma, starts[0], x),
-        heldout=heldout_errors(problem, starts[0, :p], x[:p]),
+        heldout=None if predicted is None else errors_of(predicted, problem.sigma, starts[0, :p], x[:p]),
         status=outcome.status[outcome.best].value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
-        warnings=(*doubts(known, estimates, outcome), *late(problem, x)), undetermined=known.undetermined,
-        settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
+        warnings=(*warnings_of(known, estimates, outcome), *time_shift_warnings(problem, x)),
+        undetermined=known.undetermined, settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
 
 
-def doubts(
+def warnings_of(
     known: Sensitivity, estimates: Mapping[str, Estimate], outcome: Outcome
 ) -> tuple[str, ...]:
-    """Reasons not to trust a fit."""
-    said = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
-    said += list(known.undetermined)
+    """Reasons not to trust the result."""
+    found = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
+    found += list(known.undetermined)
     for name, e in estimates.items():
         if (
             np.isfinite(e.error)
             and e.error > max(abs(e.value), 1e-12)
             and not name.startswith("network/")
         ):
-            said.append(
-                f"{name} is hardly excited: its standard error {e.error:.2g} exceeds its value {e.value:.3g}."
+            found.append(
+                f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}."
             )
     status = outcome.status[outcome.best]
     if status.name not in ("CONVERGED", "INTERRUPTED"):
-        said.append(f"the search did not converge: {status.value}.")
-    return tuple(said)
+        found.append(f"the search did not converge: {status.value}.")
+    return tuple(found)
 
 
-MANY = 100
-"""Beyond so many numbers, and of weights alone, errors are told only where the search has their matrix at hand."""
-
-
-def late(problem: Problem, x: np.ndarray) -> list[str]:
-    """Whether log and fitted simulation are out of step in time."""
-    from isthmus.identify import preflight
-
-    if problem.parameters.size > preflight.MANY:
+def time_shift_warnings(problem: Problem, x: np.ndarray) -> list[str]:
+    """Warnings if the log and the fitted simulation are shifted in time against each other."""
+    if problem.parameters.size > preflight.MAX_PARAMETERS_FOR_EFFECTS:
         return []
-    found = shifts(problem, x, preflight.differences(problem.evaluation, x))
-    return [shift.worry for shift in found if shift.worry]
+    found = shifts(problem.evaluation, x, preflight.differences(problem.evaluation, x))
+    return [shift.warning for shift in found if shift.warning]
 
 
 def settings_of(problem: Problem) -> dict[str, Any]:
@@ -253,8 +195,7 @@ def settings_of(problem: Problem) -> dict[str, Any]:
         "signals": [c.text for c in problem.channels],
         "noise": {name: plain(np.asarray(s)) for name, s in problem.sigma.items()},
         "huber": problem.huber, "wrap": problem.wrap, "weight_penalty": problem.weight_penalty,
-        "integrator": problem.scheme.integrator, "explicit": problem.scheme.explicit,
-        "substeps": problem.scheme.substeps, "dt": [log.dt for log in problem.logs],
+        **problem.scheme.options(), "dt": [log.dt for log in problem.logs],
         "runs": len(problem.logs), "heldout_runs": len(problem.heldout_logs),
         "windows": len(problem.windows[1]), "data": problem.evaluation.data,
     }  # fmt: skip

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.errors import BadStart, warn_renamed
 from isthmus.identify.answer.alignment import Shift, shifts
+from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.table import columns
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
-from isthmus.phases import phase
+from isthmus.losses.windows import Span
+from isthmus.phases import counted, phase
 
-if TYPE_CHECKING:
-    from isthmus.identify.problem.problem import Problem
+MAX_PARAMETERS_FOR_EFFECTS = 60
+"""Above this many parameters, neither their effects nor shifts in time are computed: both need a full Jacobian."""
 
-MANY = 60
-"""With more free numbers than that, derivatives are checked along random directions, not one by one."""
-
-SHORT = 10
-"""Steps of the search that precedes a look at the time alignment."""
+ALIGNMENT_SEARCH_STEPS = 10
+"""Steps of the search before shifts in time are estimated."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """What one free number does to the data."""
+    """The effect of one parameter on what is compared."""
 
     name: str
     start: float
@@ -35,33 +35,40 @@ class Effect:
     effect: float
     """Root mean square change of what is compared, in units of the noise, for a change by its scale."""
     alone: float
-    """Which part of that no other number can bring about: 0 (none) to 1 (all)."""
+    """The share of it that no other parameter can imitate, 0 to 1."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """What was found. Prints as one screen."""
+    """What was found; prints as one screen."""
 
     windows: int
     data: int
     cost: float
     gradient_error: float
-    """Largest difference between the compiled gradient and differences, relative."""
+    """Largest relative difference between the compiled gradient and finite differences."""
     effects: tuple[Effect, ...]
     shifts: tuple[Shift, ...]
     step_change: float
     """Largest change of what is compared when the time step is halved, relative to its range."""
     step_noise: float
     """Root mean square of that change, in units of the noise."""
-    worries: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is worrying."""
-        return not self.worries
+        """Whether there are no warnings."""
+        return not self.warnings
+
+    @property
+    def worries(self) -> tuple[str, ...]:
+        """The old name of `warnings`."""
+        warn_renamed("Check.worries", "Check.warnings")
+        return self.warnings
 
     def __str__(self) -> str:
-        head = f"{self.windows} windows, {self.data} numbers to compare, loss {self.cost:.5g} at the start"
+        size = f"{counted(self.windows, 'window')}, {counted(self.data, 'number')} to compare"
+        head = f"{size}, loss {self.cost:.5g} at the start"
         rows = [("free", "start", "low", "high", "effect", "alone")]
         rows += [
             (
@@ -75,46 +82,39 @@ class Check:
             for e in self.effects
         ]
         lines = [head, *(columns(rows) if self.effects else [])]
-        lines += [f"gradient: off by {self.gradient_error:.1e} from differences"]
+        lines += [f"gradient: off by {self.gradient_error:.1e} from finite differences"]
         lines += [str(shift) for shift in self.shifts]
         lines += [
             f"time step: halving it changes what is compared by {100 * self.step_change:.2g} % of its range"
         ]
-        return "\n".join(
-            [*lines, *(f"worry: {text}" for text in self.worries or ())] or ["nothing worries."]
-        )
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
 
 
-def check(problem: Problem) -> Check:
-    """Looks at a problem at its start."""
-    evaluation = problem.evaluation
+def check(evaluation: Evaluation, spans: Sequence[Span]) -> Check:
+    """Looks at a problem at its start; `spans`: where each of its windows comes from."""
     x = evaluation.start
     normal = evaluation.normal(x[None])
     if not np.isfinite(normal.cost[0]):
-        from isthmus.errors import BadStart
-        from isthmus.identify.fit import diverging
-
-        raise BadStart(diverging(problem, x))
-    few = evaluation.plan.parameters.size <= MANY
-    with phase("looking for what each number does"):
+        raise BadStart(divergence(evaluation, spans, x))
+    few = evaluation.plan.parameters.size <= MAX_PARAMETERS_FOR_EFFECTS
+    with phase("computing the effect of each parameter"):
         J = differences(evaluation, x) if few else None
         effects = effects_of(evaluation, x, J) if J is not None else ()
-    with phase("comparing the gradient with differences"):
+    with phase("comparing the gradient with finite differences"):
         wrong = gradient_error(evaluation, x, normal.gradient[0])
-    with phase("looking for shifts in time"):
-        moved = aligned(problem, x) if few else ()
+    with phase("estimating shifts in time"):
+        moved = aligned(evaluation, x) if few else ()
     with phase("halving the time step"):
-        changes = step_change(problem, x)
+        changes = step_change(evaluation, x)
     cost = float(normal.cost[0])
     found = Check(evaluation.count, evaluation.data, cost, wrong, effects, moved, *changes, ())
-    return dataclasses.replace(found, worries=tuple(worries(found)))
+    return dataclasses.replace(found, warnings=tuple(warnings_of(found)))
 
 
-def aligned(problem: Problem, x: np.ndarray) -> tuple[Shift, ...]:
+def aligned(evaluation: Evaluation, x: np.ndarray) -> tuple[Shift, ...]:
     """Time shifts, after a short search: far from the solution other differences look like shifts."""
-    evaluation = problem.evaluation
-    near = LevenbergMarquardt(steps=SHORT).search(evaluation, x[None]).x[0]
-    return shifts(problem, near, differences(evaluation, near))
+    near = LevenbergMarquardt(steps=ALIGNMENT_SEARCH_STEPS).search(evaluation, x[None]).x[0]
+    return shifts(evaluation, near, differences(evaluation, near))
 
 
 def differences(evaluation: Evaluation, x: np.ndarray) -> Float[np.ndarray, "data p"]:
@@ -170,12 +170,11 @@ def _alone(unit: np.ndarray, k: int) -> float:
     return float(np.linalg.norm(rest))
 
 
-def step_change(problem: Problem, x: np.ndarray) -> tuple[float, float]:
+def step_change(evaluation: Evaluation, x: np.ndarray) -> tuple[float, float]:
     """How much what is compared changes when every step is made in two: of its range, and of the noise."""
-    evaluation = problem.evaluation
     finer = evaluation.finer().residuals(x[None])[0]
     change = np.abs(finer - evaluation.residuals(x[None])[0])[0]
-    weight, target = evaluation.windows["weight"], evaluation.windows["target"]
+    weight, target = evaluation.windows.weight, evaluation.windows.target
     reach, place, column = 0.0, 0, 0
     for c in evaluation.plan.channels:
         span = np.ptp(target[..., place : place + c.size], axis=(0, 1)).max()
@@ -186,29 +185,29 @@ def step_change(problem: Problem, x: np.ndarray) -> tuple[float, float]:
     return reach, float(np.sqrt(np.sum(np.square(change)) / max(evaluation.data, 1)))
 
 
-def worries(found: Check) -> list[str]:
-    """What should be looked at before a search."""
+def warnings_of(found: Check) -> list[str]:
+    """What should be mended before a search."""
     most = max((e.effect for e in found.effects), default=0.0)
-    said = [
+    lines = [
         f"{e.name} has no effect on what is compared."
         for e in found.effects
         if e.effect <= 1e-9 * most
     ]
-    said += [
-        f"{e.name} can hardly be told from the others: {100 * e.alone:.1g} % of its effect is its own."
+    lines += [
+        f"{e.name} is poorly identifiable: other parameters can imitate all but {100 * e.alone:.1g} % of its effect."
         for e in found.effects
         if e.alone < 0.01 and e.effect > 1e-9 * most
     ]
     if found.gradient_error > 1e-3:
-        said.append(
-            "the gradient differs from differences: is there a kink (contact, dry friction) near the start?"
+        lines.append(
+            "the gradient differs from finite differences: is there a kink (contact, dry friction) near the start?"
         )
-    said += [shift.worry for shift in found.shifts if shift.worry]
+    lines += [shift.warning for shift in found.shifts if shift.warning]
     if found.step_change > 0.01 or found.step_noise > 1.0:
         how = f"{100 * found.step_change:.2g} %"
         how += f", {found.step_noise:.2g} times the noise" if found.step_noise > 1.0 else ""
-        said.append(
-            f"halving the time step changes the motion by {how}: fitted numbers would absorb that. Take substeps= or "
-            "integrator='rk4' ([time] of a study)."
+        lines.append(
+            f"halving the time step changes the motion by {how}, and fitted parameters would compensate for that. Take "
+            "substeps= or integrator='rk4' ([time] of a study)."
         )
-    return said
+    return lines

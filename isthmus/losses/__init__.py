@@ -1,1 +1,5 @@
-"""Motion against motion: which stretches of a log are simulated, and how the difference is measured."""
+"""How a simulated motion is compared with a recorded one.
+
+Start with `windows.py` (`AbstractLoss` and the losses: which windows of a log are compared). `residuals.py` has the
+differences of single signals, each on its manifold; `penalties.py` the Huber function and quadratic priors.
+"""

@@ -1,4 +1,4 @@
-"""What is added to the squares of the differences: robust weights, priors, small network weights."""
+"""The Huber function of residuals, and quadratic penalties: priors, small network weights."""
 
 from __future__ import annotations
 

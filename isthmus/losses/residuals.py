@@ -1,7 +1,7 @@
 """Differences between what was simulated and what was measured, each on its own manifold.
 
-A `Channel` is one signal of the log: how it is had from a step, how it is compared, what its numbers are called.
-Angles of hinges differ by less than half a turn, quaternions by a rotation vector, all else by plain subtraction.
+A `Channel` is one signal of the log: how it is read from a step, how it is compared, and the names of its components.
+Angles of hinges differ by less than half a turn, quaternions by a rotation vector, all else is subtracted.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Channel:
     name: str
     """Of the whole signal."""
     size: int
-    """How many numbers a row of the log has."""
+    """Length of a row of the log."""
     labels: tuple[str, ...]
-    """What each number of the difference is called."""
+    """Name of each component of the difference."""
     read: Callable[[Signals, AnyArray, AnyArray], AnyArray]
     """From a step's signals, `q` and `v`, the row of `size` numbers."""
     minus: Callable[[AnyArray, AnyArray], AnyArray]
@@ -44,16 +44,16 @@ class Channel:
     rows: tuple[int, ...] | None = None
     """Which rows of `q` or `v` these numbers are, for the two signals of the state."""
     wrap: bool = True
-    """Whether angles are compared on a circle; with `text` and the model it decides all the rest."""
+    """Whether angles are compared on a circle. `text`, `wrap` and the model determine all other fields."""
 
     @property
     def of_state(self) -> bool:
-        """Whether `q` and `v` are enough to tell, without a step's signals."""
+        """Whether it can be computed from `q` and `v` alone, without the signals of a step."""
         return self.rows is not None or self.name == HEADING
 
     @property
     def width(self) -> int:
-        """How many numbers the difference has."""
+        """Length of the difference."""
         return len(self.labels)
 
 
@@ -87,7 +87,7 @@ def heading(q: AnyArray) -> AnyArray:
 
 
 def headings(model: Model, q: AnyArray) -> AnyArray:
-    """Unit vectors of all spherical joints, one behind the other."""
+    """Unit vectors of all spherical joints, concatenated."""
     spans = [model.layout.q_own[i] for i in _spherical(model)]
     return jnp.concatenate([heading(q[slice(*span)]) for span in spans])
 
@@ -163,7 +163,7 @@ def _headings(model: Model) -> Channel:
 
 
 def _labels(model: Model, selection: Selection) -> tuple[str, ...]:
-    """What each number of a row is called."""
+    """Name of each component of a row."""
     spec = next(s for s in signals_of(model) if s.name == selection.name)
     inner = ["".join(f"[{i}]" for i in index) for index in np.ndindex(*spec.shape)]
     if spec.rows is None:

@@ -1,11 +1,21 @@
-"""Which stretches of a log are simulated: single steps, short windows, shooting segments, whole runs."""
+"""Losses: which windows of a log are simulated (single steps, stretches, whole runs), and what is compared in them.
+
+`AbstractLoss` is what the rest of the library knows of a loss; the classes below it are final.
+"""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
-from isthmus.errors import BadOption, did_you_mean
+import numpy as np
+
+from isthmus.errors import BadLog, BadOption, did_you_mean
+from isthmus.motion.motion import Motion
+
+CONTROL, FORCE, EXTRA = "joint/control", "link/external_force", "extra/"
+"""Signals of a log that act on the mechanism."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,16 +28,59 @@ class Span:
 
 
 @dataclasses.dataclass(frozen=True)
-class WholeRun:
+class AbstractLoss(abc.ABC):
+    """How a simulation is compared with logs; the fields of a loss are its options."""
+
+    simulates: ClassVar[bool] = True
+    """False: torques of the measured motion are computed, and nothing is simulated."""
+    lengthen_horizon: ClassVar[bool] = False
+    """Whether windows are so long that a search should fit their beginnings first."""
+    description: ClassVar[str] = (
+        "As in the loss, the simulation starts anew from the measured state at the beginning of each window; "
+        "where a curve breaks, a window ends."
+    )
+    """How windows are predicted, for readers of a report."""
+
+    @abc.abstractmethod
+    def spans(self, run: int, rows: int) -> list[Span]:
+        """The windows of run number `run`, which has `rows` rows."""
+
+    @property
+    def gap_weight(self) -> float | None:
+        """Weight of the gap between the end of a window and the start of the next; None: windows are independent.
+
+        Where it is a number, the starts of all windows are free.
+        """
+        return None
+
+    def for_heldout(self) -> AbstractLoss:
+        """The loss that logs are predicted with that are not fitted: all windows start as measured."""
+        return self
+
+    def default_signals(self, motion: Motion | None) -> tuple[str, ...]:
+        """What is compared unless users say: positions, or else all measured signals that do not act."""
+        if motion is None or (motion.q is not None and not np.all(np.isnan(motion.q))):
+            return ("joint/position",)
+        acts = lambda name: name in (CONTROL, FORCE) or name.startswith(EXTRA)
+        return tuple(name for name in motion.signals if not acts(name))
+
+
+@dataclasses.dataclass(frozen=True)
+class WholeRun(AbstractLoss):
     """Each run is simulated from its first row to its last."""
 
+    lengthen_horizon: ClassVar[bool] = True
+    description: ClassVar[str] = (
+        "Each run is simulated from its measured start to its end, without a look at the measurement again."
+    )
+
     def spans(self, run: int, rows: int) -> list[Span]:
-        """The stretches of a run of so many rows."""
+        """One window, the whole run."""
         return [Span(run, 0, rows - 1)] if rows > 1 else []
 
 
 @dataclasses.dataclass(frozen=True)
-class Windows:
+class Windows(AbstractLoss):
     """Windows of `steps` steps, each from a measured state; one begins every `stride` rows (default: `steps`)."""
 
     steps: int = 50
@@ -38,7 +91,7 @@ class Windows:
         whole_number("stride", self.steps if self.stride is None else self.stride)
 
     def spans(self, run: int, rows: int) -> list[Span]:
-        """The stretches of a run; what is left at its end makes a shorter one of at least two steps."""
+        """Windows of equal length; what is left at the end makes a shorter one of at least two steps."""
         if rows <= self.steps:
             return [Span(run, 0, rows - 1)] if rows > 1 else []
         stride = self.steps if self.stride is None else self.stride
@@ -49,21 +102,26 @@ class Windows:
 
 
 @dataclasses.dataclass(frozen=True)
-class OneStep:
+class OneStep(AbstractLoss):
     """From every measured state, one step."""
 
     def spans(self, run: int, rows: int) -> list[Span]:
-        """A stretch of one step from each row."""
+        """A window of one step from each row."""
         return [Span(run, k, 1) for k in range(rows - 1)]
 
 
 @dataclasses.dataclass(frozen=True)
-class MultipleShooting:
+class MultipleShooting(AbstractLoss):
     """Segments of `steps` steps whose starts are free; each must end where the next one begins.
 
     `defect_weight` is the inverse of the gap [rad, m, rad/s, m/s] that counts as much as one standard deviation of
     the noise: large ones make the segments one motion, small ones let them drift apart.
     """
+
+    description: ClassVar[str] = (
+        "Fitted runs are simulated in segments with fitted starts, held-out runs in windows of the same length "
+        "from measured ones."
+    )
 
     steps: int = 50
     defect_weight: float = 1e3
@@ -74,18 +132,28 @@ class MultipleShooting:
             raise BadOption(f"defect_weight must be positive, not {self.defect_weight!r}.")
 
     def spans(self, run: int, rows: int) -> list[Span]:
-        """The segments of a run: each begins where the last one ends, the last one may be shorter."""
+        """Segments, each of which begins where the last one ends; the last one may be shorter."""
         firsts = range(0, rows - 1, self.steps)
         return [Span(run, k, min(self.steps, rows - 1 - k)) for k in firsts]
 
+    @property
+    def gap_weight(self) -> float | None:
+        return self.defect_weight
+
+    def for_heldout(self) -> AbstractLoss:
+        """Windows of the same length, from measured states."""
+        return Windows(self.steps)
+
 
 @dataclasses.dataclass(frozen=True)
-class Torque:
+class TorqueLoss(AbstractLoss):
     """Nothing is simulated: the torques that the measured motion needs, by inverse dynamics, against measured ones.
 
     Compared is `joint/motor_torque`, or `joint/control` where only commands were logged. Accelerations are differences
     of the velocities: filter noisy logs first. `steps` rows at a time, which changes nothing but speed.
     """
+
+    simulates: ClassVar[bool] = False
 
     steps: int = 100
 
@@ -93,24 +161,34 @@ class Torque:
         whole_number("steps", self.steps)
 
     def spans(self, run: int, rows: int) -> list[Span]:
-        """Stretches that share no row."""
+        """Windows that share no row."""
         firsts = range(0, rows - 1, self.steps + 1)
         return [Span(run, k, min(self.steps, rows - 1 - k)) for k in firsts if rows - 1 - k > 0]
 
+    def default_signals(self, motion: Motion | None) -> tuple[str, ...]:
+        """Measured torques, or at least commands."""
+        there = {} if motion is None else motion.signals or {}
+        for name in ("joint/motor_torque", CONTROL):
+            if name in there:
+                return (name,)
+        raise BadLog(
+            f"the log has no torques to compare with: neither 'joint/motor_torque' nor {CONTROL!r}."
+        )
 
-Loss = WholeRun | Windows | OneStep | MultipleShooting | Torque
-NAMES: dict[str, type] = {
+
+NAMES: dict[str, type[AbstractLoss]] = {
     "whole_run": WholeRun,
     "windows": Windows,
     "one_step": OneStep,
     "multiple_shooting": MultipleShooting,
-    "torque": Torque,
+    "torque": TorqueLoss,
 }
+"""What each loss is called in study files and in `Problem(loss=)`."""
 
 
-def as_loss(loss: Any) -> Loss:
-    """A kind of loss, or its name (`"windows"`)."""
-    if isinstance(loss, Loss):
+def as_loss(loss: Any) -> AbstractLoss:
+    """A loss, or the default one of a name (`"windows"`)."""
+    if isinstance(loss, AbstractLoss):
         return loss
     if loss not in NAMES:
         raise BadOption(f"no loss is called {loss!r}.{did_you_mean(str(loss), NAMES)}")

@@ -8,14 +8,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
+from isthmus.spatial.arrays import is_traced
 from isthmus.types import AnyArray
-
-
-def is_traced(x: Any) -> bool:
-    """Whether any number in `x` has no value yet."""
-    return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(x))
 
 
 def as_leaf(x: Any) -> Any:

@@ -86,7 +86,7 @@ class Builder:
         return self._add_joint(name, "planar", parent, child, **numbers)
 
     def add_joint_free(self, name: str, parent: str | None, child: str, **numbers: Any) -> Builder:
-        """Moves in every way."""
+        """Moves and turns freely."""
         return self._add_joint(name, "free", parent, child, **numbers)
 
     def add_shape_sphere(self, link: str | None, radius: Number, **where: Any) -> Builder:

@@ -1,4 +1,4 @@
-"""Links that hang equally deep, side by side: what the passes over the tree walk through.
+"""Links of equal depth in the tree, side by side: the passes of the dynamics go from level to level.
 
 A pass that handles a whole level at once needs as many operations as the tree is deep, not as it has links.
 """
@@ -16,8 +16,8 @@ from isthmus.model.layout import layout_of
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
 
-NOBODY = -1
-"""Stands in for a degree of freedom that a link's joint does not have, but its neighbour's has."""
+PADDING = -1
+"""Fills the rows of joints that have fewer degrees of freedom than others of their level."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Level:
     width: int
     """How many links the level before has."""
     columns: np.ndarray
-    """Degrees of freedom of each link's joint, in expanded `v`, filled up with `NOBODY`; none for prescribed ones."""
+    """Degrees of freedom of each link's joint, in expanded `v`, filled up with `PADDING`; none for prescribed ones."""
 
     def of(self, whole: AnyArray) -> AnyArray:
         """This level's rows of an array with a row for each link."""
@@ -55,7 +55,7 @@ class Level:
     def of_joints(self, whole: AnyArray, filling: float = 0.0) -> AnyArray:
         """For each link the numbers of its joint's degrees of freedom, `filling` where it has fewer."""
         whole = jnp.asarray(whole)
-        if not (self.columns == NOBODY).any():
+        if not (self.columns == PADDING).any():
             return taken(whole, self.columns.reshape(-1)).reshape(self.columns.shape)
         return jnp.concatenate([whole, jnp.full(1, filling, whole.dtype)])[self.columns]
 
@@ -68,7 +68,7 @@ class Level:
         width = self.columns.shape[1]
         parts = []
         for i, columns in zip(self.rows, self.columns, strict=True):
-            own = int(np.sum(columns != NOBODY))
+            own = int(np.sum(columns != PADDING))
             parts.append(
                 S[i] if own == width else jnp.pad(S[i][:, :own], ((0, 0), (0, width - own)))
             )
@@ -95,7 +95,7 @@ def _levels(
         above = _indices([before.index(parents[i]) for i in rows]) if levels else None
         own = [() if i in prescribed else tuple(range(*spans[i])) for i in rows]
         width = max(map(len, own))
-        columns = [list(c) + [NOBODY] * (width - len(c)) for c in own]
+        columns = [list(c) + [PADDING] * (width - len(c)) for c in own]
         levels.append(Level(_indices(rows), above, len(before), _indices(columns)))
     return tuple(levels)
 
@@ -112,7 +112,7 @@ def joints_in_order(
     """One number for each degree of freedom, of one array for each level; `given` for the others, at `rows`."""
     columns = np.concatenate([*(level.columns.reshape(-1) for level in levels), rows])
     flat = jnp.concatenate([*(value.reshape(-1) for value in values), given])
-    place = {int(column): k for k, column in enumerate(columns) if column != NOBODY}
+    place = {int(column): k for k, column in enumerate(columns) if column != PADDING}
     return taken(flat, _indices([place[n] for n in range(len(place))]))
 
 

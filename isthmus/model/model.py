@@ -25,7 +25,7 @@ from isthmus.types import AnyArray, Number
 
 @dataclasses.dataclass(frozen=True)
 class LeafSpec:
-    """What a leaf of the model is, for people and for the doors of the step."""
+    """Describes a leaf of the model or a signal of the step: name, shape, unit, meaning."""
 
     name: str
     rows: str | None
@@ -125,7 +125,7 @@ class Model(eqx.Module):
         "joint/limit_damping", "dof", (), "N·m·s/rad|N·s/m", "of the stop at an end of travel"
     )
     joint_limit_width: Float[AnyArray, " dof"] = _leaf(
-        "joint/limit_width", "dof", (), "rad|m", "way over which the stop sets in"
+        "joint/limit_width", "dof", (), "rad|m", "distance over which the stop sets in"
     )
     joint_effort: Float[AnyArray, " dof"] = _leaf(
         "joint/effort", "dof", (), "N·m|N", "largest motor torque"
@@ -168,7 +168,7 @@ class Model(eqx.Module):
     )
 
     networks: tuple[Any, ...] = ()
-    """Networks at named doors, in the order of their blueprint: made by `Blueprint.attach`."""
+    """Networks that correct signals, in the order of their blueprint: made by `Blueprint.attach`."""
 
     def __check_init__(self) -> None:
         for kind, names in (("link", self.link_names), ("joint", self.joint_names)):

@@ -14,12 +14,14 @@ import numpy as np
 from isthmus.describe.description import Joint, Link
 from isthmus.model.arrays import is_traced, stack
 from isthmus.model.joints import JOINTS
+from isthmus.spatial.products import mv
+from isthmus.spatial.rotations import matrix
 from isthmus.types import AnyArray
 
 FREQUENCY = 100.0
 """Of the spring on that inertia [rad/s]."""
 GIVE = {"rad": 0.01, "m": 0.001}
-"""Way over which a stop sets in, by the unit of the coordinate."""
+"""Distance over which a stop sets in, by the unit of the coordinate."""
 
 
 def stop_defaults(
@@ -72,17 +74,10 @@ def _add(parent: list[Any], child: list[Any], joint: Joint, xp: Any) -> None:
     """Moves mass, first and second moment of a subtree into the parent's frame."""
     offset = xp.asarray(_array(joint.frame.position))
     mass, first, second = child
-    turned = _turn(xp.asarray(_array(joint.frame.orientation)), first, xp)
+    turned = mv(matrix(xp.asarray(_array(joint.frame.orientation))), first)
     parent[0] = parent[0] + mass
     parent[1] = parent[1] + turned + mass * offset
     parent[2] = parent[2] + second + 2.0 * xp.dot(turned, offset) + mass * xp.dot(offset, offset)
-
-
-def _turn(quaternion: AnyArray, vector: AnyArray, xp: Any) -> AnyArray:
-    """`vector` turned by a quaternion of any length but zero."""
-    w, u = quaternion[0], quaternion[1:]
-    across = xp.cross(u, vector)
-    return vector + (2.0 / xp.dot(quaternion, quaternion)) * (w * across + xp.cross(u, across))
 
 
 def _array(value: Any) -> AnyArray:

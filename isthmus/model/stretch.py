@@ -71,10 +71,8 @@ def _direction(model: Model, i: int, axis: Any) -> Vec3:
 
 def _drawn(six: AnyArray, A: AnyArray, heavier: Number) -> AnyArray:
     """Inertia of the body whose every point `x` went to `A x`."""
-    I_com = inertia.symmetric(six)
-    second = 0.5 * jnp.trace(I_com) * jnp.eye(3) - I_com
-    moved = heavier * A @ second @ A.T
-    return inertia.six_of(jnp.trace(moved) * jnp.eye(3) - moved)
+    moved = heavier * A @ inertia.second_moment(inertia.symmetric(six)) @ A.T
+    return inertia.six_of(inertia.inertia_of_second(moved))
 
 
 def _shapes(model: Model, i: int, A: AnyArray) -> dict[str, AnyArray]:

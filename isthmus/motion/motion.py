@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import equinox as eqx
 import numpy as np
@@ -12,19 +13,14 @@ from jaxtyping import Float
 
 from isthmus.errors import BadMotion, BadOption
 from isthmus.model.arrays import as_leaf
+from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.motion.spans import JointList
 from isthmus.types import AnyArray
 
-if TYPE_CHECKING:
-    import os
-
-    from isthmus.model.model import Model
-
-    Positions = Velocities = Any  # None in some logs; rollouts always have both
-else:
-    Positions = Float[AnyArray, "*batch time nq"] | None
-    Velocities = Float[AnyArray, "*batch time dof"] | None
+# to type checkers `Any`: only logs can lack them, and who reads a rollout should not have to ask
+Positions: Any = Float[AnyArray, "*batch time nq"] | None
+Velocities: Any = Float[AnyArray, "*batch time dof"] | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,7 +55,7 @@ class Motion(eqx.Module):
     signals: dict[str, AnyArray] = eqx.field(default_factory=dict)
     """What was recorded, under the names that were asked for; the same rows as `t`."""
     joints: JointList = eqx.field(static=True, default=())
-    """Name and kind of each joint that has coordinates; empty where nobody said."""
+    """Name and kind of each joint that has coordinates; empty where they are not known."""
     about: About = eqx.field(static=True, default=About())
 
     def __len__(self) -> int:

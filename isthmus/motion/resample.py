@@ -114,7 +114,7 @@ class Resampler:
         """Rows of one quaternion."""
         held = self.method in ("nearest", "previous")
         how = METHODS[self.method] if held else quaternions.between
-        return self._measured(x, np.all(np.isfinite(x), axis=-1), how)
+        return self._measured(x, np.all(np.isfinite(quaternions.normalise(x)), axis=-1), how)
 
     def _measured(self, x: np.ndarray, known: np.ndarray, how: Interpolate) -> np.ndarray:
         """From the known rows; NaN outside of them and in holes that are too wide."""

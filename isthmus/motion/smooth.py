@@ -182,10 +182,8 @@ class LocalFit:
         """The fitted quaternions and the angular velocities in the child's frame [rad/s]."""
         unit = quaternions.normalise(q)
         here, near = unit[self.rows], unit[self.near]
-        back = np.broadcast_to(quaternions.conjugate(here)[:, None], near.shape)
-        turns = quaternions.log(quaternions.product(back, near))
-        value, slope = self._solve(turns)
-        return quaternions.product(here, quaternions.exp(value)), slope
+        value, slope = self._solve(quaternions.turn_between(here[:, None], near))
+        return quaternions.turned(here, value), slope
 
     def _solve(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values, slopes = np.empty((2, len(x), x.shape[2]))

@@ -18,7 +18,7 @@ from isthmus.types import AnyArray
 JointList = tuple[tuple[str, str], ...]
 """Name and kind of each joint that has coordinates, in the order of `q`."""
 UNKNOWN = "unknown"
-"""The kind of a joint of which only a column is known: one number, an angle or a way."""
+"""The kind of a joint of which only a column is known: one coordinate, an angle or a length."""
 
 QUATERNIONS = {"spherical": 0, "free": 3}
 """Where the quaternion of a joint begins, among its positions."""

@@ -1,7 +1,7 @@
 """What a network's answer does to the step: freely, or under a law that no weights can break.
 
-A law is a function `(wired, signals, answer) -> Effect`. It is called once in an evaluation, at the first door that
-the wire acts on.
+A law is a function `(wired, signals, answer) -> Effect`. It is called once in an evaluation, when the first
+signal that the wire acts on is computed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Effect:
 
 
 def free(wired: Wired, signals: Any, y: AnyArray) -> Effect:
-    """The answer as it is."""
+    """The network's answer, unchanged."""
     return Effect({wired.plan.target: wired.in_rows(y)})
 
 

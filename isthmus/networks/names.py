@@ -46,7 +46,7 @@ QUANTITIES = (
 
 
 PREVIOUS = "previous/"
-"""Before the name of a signal: its value in the last step."""
+"""Prefix of a signal's name for its value in the last step."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,12 +1,14 @@
-"""`Signals`: the one door through which every quantity of a step passes.
+"""`Signal`: the function through which every quantity of a step passes.
 
 Physics code calls `x = signal("joint/torque", x)`, or `signal("link/bias_force", x, row=i)` inside a pass over the
-tree. The door publishes the value under its name and returns it, corrected where a wire of the model says so. A
-`Signals` lives for one evaluation, while tracing; what nobody reads leaves no operation behind.
+tree. `Signals` stores the value under its name and returns it, corrected where a wire of the model says so;
+`NO_SIGNALS` returns it unchanged. A `Signals` lives for one evaluation, while tracing; values that are not read leave
+no operation in the compiled program.
 """
 
 from __future__ import annotations
 
+import abc
 from typing import Any, TypeVar
 
 import jax.numpy as jnp
@@ -21,25 +23,39 @@ T = TypeVar("T")
 Row = int | np.ndarray | None
 
 
-class NoSignals:
-    """The door that only lets pass."""
+class Signal(abc.ABC):
+    """What physics code calls with each quantity of a step."""
+
+    @abc.abstractmethod
+    def __call__(self, name: str, value: T, row: Row = None) -> T:
+        """The value of the signal `name`, corrected; `row`: only these rows of it."""
+
+    @abc.abstractmethod
+    def slope(self, name: str) -> AnyArray | None:
+        """Damping that wires put on the signal, for an implicit step; None: none."""
+
+    @abc.abstractmethod
+    def added_inertia(self) -> AnyArray | None:
+        """Inertia that wires add in joint space, (dof, dof) [kg·m²]; None: none."""
+
+
+class NoSignals(Signal):
+    """A no-op: returns every value unchanged."""
 
     def __call__(self, name: str, value: T, row: Row = None) -> T:
         return value
 
-    def slope(self, name: str) -> AnyArray | None:
-        """Damping that wires put on the signal, for an implicit step; None: none."""
+    def slope(self, name: str) -> None:
         return None
 
-    def added_inertia(self) -> AnyArray | None:
-        """Inertia that wires add in joint space, (dof, dof) [kg·m²]; None: none."""
+    def added_inertia(self) -> None:
         return None
 
 
 NO_SIGNALS = NoSignals()
 
 
-class Signals(NoSignals):
+class Signals(Signal):
     """Keeps what has been published, in the order of the step; corrects it by the wires of `model`."""
 
     def __init__(self, model: Any = None, memory: Any = None, dt: Any = None) -> None:
@@ -94,6 +110,10 @@ class Signals(NoSignals):
         found = [e.inertia for e in self._effects.values() if e.inertia is not None]
         return sum(found[1:], start=found[0]) if found else None
 
+    def has(self, memory: Any) -> bool:
+        """Whether every signal that the next step reads as `previous/…` has been published."""
+        return (memory or {}).get("previous", {}).keys() <= self.published.keys()
+
     def remembered(self, memory: Any) -> Any:
         """The memory that the next step starts from."""
         if not memory or not self._wires:
@@ -107,7 +127,7 @@ class Signals(NoSignals):
 
 
 class _Reads:
-    """What a wire reads; says so in its own words where a channel is missing."""
+    """The signals that a wire reads; the error for a missing one names the wire."""
 
     def __init__(self, signals: Signals, wired: Wired) -> None:
         self.signals, self.wired = signals, wired

@@ -12,11 +12,10 @@ import numpy as np
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.evaluate.window import begin
 from isthmus.identify.fit import Fit
-from isthmus.identify.problem.logs import Log, target
-from isthmus.identify.problem.problem import Problem
-from isthmus.identify.problem.windows_from_logs import cut
+from isthmus.identify.logs.log import Log, target
+from isthmus.identify.problem import Problem
 from isthmus.losses.residuals import Channel
-from isthmus.losses.windows import MultipleShooting, Span, Windows
+from isthmus.losses.windows import Span
 from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.networks.names import signals_of, unit_at
@@ -81,18 +80,15 @@ def runs_of(fit: Fit, problem: Problem) -> list[Run]:
     evaluation = problem.heldout_evaluation
     if evaluation is None:
         return found
-    kind = problem.kind
-    kind = Windows(kind.steps) if isinstance(kind, MultipleShooting) else kind
-    logs = problem.heldout_logs
-    _, spans = cut(problem.template, logs, evaluation.plan, kind, problem.sigma)
     points = np.stack([first[:p], fit.x[:p]])
+    spans, logs = problem.heldout_windows[1], problem.heldout_logs
     return found + _runs(problem, evaluation, spans, logs, points, True)
 
 
 def _start(fit: Fit, problem: Problem) -> np.ndarray:
     """Where the search began, as far as numbers by name tell."""
     parameters = problem.parameters
-    plain = {label for group in parameters.groups if group.plain for label in group.labels}
+    plain = {label for group in parameters.groups if group.direct for label in group.labels}
     return parameters.from_values({n: e.start for n, e in fit.estimates.items() if n in plain})
 
 
@@ -155,7 +151,7 @@ def _differences(
     evaluation: Evaluation, r: np.ndarray, shown: Sequence[tuple[int, Span]]
 ) -> np.ndarray:
     """Differences in units of the noise; NaN where nothing was compared."""
-    d = np.where(evaluation.windows["weight"] > 0, r, np.nan)
+    d = np.where(evaluation.windows.weight > 0, r, np.nan)
     return _laid_out([d[w] for w, _ in shown], [s for _, s in shown])
 
 
@@ -170,7 +166,7 @@ def _positions(
     problem: Problem, evaluation: Evaluation, x: np.ndarray, chosen: list[int], log: Log
 ) -> np.ndarray:
     """Positions simulated in each window, (windows, rows, nq)."""
-    plan, U = evaluation.plan, evaluation.of_window(x[None])[0]
+    plan, U = evaluation.plan, evaluation.batch.of_window(x[None])[0]
     if not plan.torque:
         return evaluation.positions(x[None])[0][np.array(chosen)]
     own = jax.tree.map(lambda leaf: leaf[np.array(chosen)], evaluation.windows)
@@ -180,21 +176,11 @@ def _positions(
         start = jax.vmap(lambda w: begin(plan, U[0], w))(own)
         start = jax.tree.map(np.asarray, start)
     model = plan.parameters.model(x[: plan.parameters.size])
-    state = State(start["q"], start["v"], start["memory"], own["time"])
-    steps = own["target"].shape[1] - 1
-    control = jax.tree.map(lambda leaf: leaf[:, :steps], own["control"])
+    state = State(start.q, start.v, start.memory, own.time)
+    steps = own.target.shape[1] - 1
+    control = jax.tree.map(lambda leaf: leaf[:, :steps], own.control)
     acting = control if jax.tree.leaves(control) else None
-    scheme = problem.scheme
-    moved = rollout_many(
-        model,
-        state,
-        acting,
-        dt,
-        steps,
-        integrator=scheme.integrator,
-        explicit=scheme.explicit,
-        substeps=scheme.substeps,
-    )
+    moved = rollout_many(model, state, acting, dt, steps, integrator=problem.scheme)
     return np.asarray(moved.q)
 
 

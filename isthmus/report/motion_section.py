@@ -8,8 +8,7 @@ import numpy as np
 
 from isthmus.identify.answer.missing import missing
 from isthmus.identify.fit import Fit
-from isthmus.identify.problem.problem import Problem
-from isthmus.losses.windows import MultipleShooting, WholeRun
+from isthmus.identify.problem import Problem
 from isthmus.phases import counted
 from isthmus.report import charts
 from isthmus.report.gather import Curve, Run, pooled
@@ -85,7 +84,7 @@ def trajectories(runs: Sequence[Run], problem: Problem) -> Markup:
     left = len(ordered) - len(drawn)
     return joined(
         tag("h2", "Measured and predicted"),
-        tag("p", _how(problem), class_="hint"),
+        tag("p", problem.kind.description, class_="hint"),
         legend(),
         _run_table(ordered),
         *(_one_run(run, columns, id(run) in unfolded) for run in drawn),
@@ -101,21 +100,6 @@ def legend() -> Markup:
     )
     shaded = tag("span", tag("i", "", class_="swatch"), "held out: not used by the fit")
     return Markup(keys.replace("</p>", f"{shaded}</p>"))
-
-
-def _how(problem: Problem) -> str:
-    kind = problem.kind
-    if isinstance(kind, WholeRun):
-        return "Each run is simulated from its measured start to its end, without a look at the measurement again."
-    if isinstance(kind, MultipleShooting):
-        return (
-            "Fitted runs are simulated in segments with fitted starts, held-out runs in windows of the same length "
-            "from measured ones."
-        )
-    return (
-        "As in the loss, the simulation starts anew from the measured state at the beginning of each window; "
-        "where a curve breaks, a window ends."
-    )
 
 
 def _run_table(runs: Sequence[Run]) -> Markup:
@@ -229,7 +213,7 @@ def residuals(fit: Fit, runs: Sequence[Run], problem: Problem) -> Markup:
     columns = int(np.clip(COLUMNS / max(count_, 1) / 2, 50, 900))
     dots = int(np.clip(9000 / max(count_, 1), 150, charts.DOTS))
     groups = [[run.curves[k] for run in runs] for k in range(count_)]
-    hints = [tag("li", f"{lack}.") for lack in missing(problem, fit.model)]
+    hints = [tag("li", f"{lack}.") for lack in missing(problem.logs, problem.scheme, fit.model)]
     return joined(
         tag("h2", "What remains"),
         tag(

@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus.blueprint.blueprint import detach
 from isthmus.identify.fit import Fit
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.problem import Problem
 from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.networks.names import signals_of, unit_for

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isthmus.identify.answer.abstract_fit import Estimate
 from isthmus.identify.answer.quality import Errors
-from isthmus.identify.answer.table import effort, much_remains
-from isthmus.identify.fit import Estimate, Fit
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.answer.table import effort, noise_warning
+from isthmus.identify.fit import Fit
+from isthmus.identify.problem import Problem
 from isthmus.losses.residuals import HEADING
 from isthmus.model.model import Model
 from isthmus.networks.names import select, signals_of, unit_at, unit_for
@@ -158,7 +159,7 @@ def bounds_of(problem: Problem | None) -> dict[str, tuple[float, float]]:
     """Bounds of each number that has its own."""
     if problem is None:
         return {}
-    groups = [g for g in problem.parameters.groups if g.plain]
+    groups = [g for g in problem.parameters.groups if g.direct]
     return {
         label: (float(low), float(high))
         for g in groups
@@ -218,7 +219,7 @@ def _error_rows(kind: str, errors: Errors) -> list[Markup]:
 def doubts(fit: Fit) -> Markup:
     """What the data cannot tell, in words, and other warnings."""
     said = [tag("li", text) for text in fit.undetermined]
-    remains = [text[0].upper() + text[1:]] if (text := much_remains(fit)) else []
+    remains = [text[0].upper() + text[1:]] if (text := noise_warning(fit)) else []
     other = [text for text in fit.warnings if text not in fit.undetermined]
     other = [tag("li", text) for text in [*remains, *other]]
     fine = tag(

@@ -1,49 +1,51 @@
-"""State and control -> acceleration: the whole pipeline of a step on one page, every quantity through its door."""
+"""Forces -> accelerations, and accelerations -> the motor torques that they need."""
 
 from __future__ import annotations
 
-import dataclasses
-
 import jax.numpy as jnp
 
-from isthmus.dynamics.aba import forward_dynamics
-from isthmus.dynamics.actuators import motor_slope, motor_torque
+from isthmus.dynamics.aba import AddedInertia, forward_dynamics_at
+from isthmus.dynamics.actuators import motor_slope
 from isthmus.dynamics.exact import exact
-from isthmus.dynamics.kinematics import forward_kinematics
-from isthmus.dynamics.passive import limit_slopes, limit_torque, passive_slope, passive_torque
-from isthmus.model.model import Model, leaf_fields
+from isthmus.dynamics.passive import limit_slopes, passive_slope
+from isthmus.dynamics.rnea import inverse_dynamics_at
+from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
-from isthmus.networks.signals import NoSignals
-from isthmus.types import AnyArray, Coordinates, Joints, Scalar
+from isthmus.networks.signals import Signal
+from isthmus.simulate.forces import Forces, forces
+from isthmus.types import Joints, Scalar
+
+
+def accelerate(
+    model: Model, state: State, control: Control, signal: Signal, implicit: Scalar | None = None
+) -> Joints:
+    """`dv/dt` [rad/s², m/s²] at `state` under `control`; `implicit` as in `acceleration_under`."""
+    return acceleration_under(forces(model, state, control, signal), control, signal, implicit)
 
 
 @exact
-def accelerate(
-    model: Model, state: State, control: Control, signal: NoSignals, implicit: Scalar | None = None
+def acceleration_under(
+    acting: Forces, control: Control, signal: Signal, implicit: Scalar | None = None
 ) -> Joints:
-    """`dv/dt` [rad/s², m/s²]; with a time step as `implicit`, as an implicit step takes friction and stops."""
-    signal("time", state.time)
-    q = signal("joint/position", state.q)
-    v = signal("joint/velocity", state.v)
-    command = signal("joint/control", _or_zeros(control.torque, v))
-    for name, value in control.extra.items():
-        signal(f"extra/{name}", value)
-    model = _parameters(model, signal)
+    """`dv/dt` [rad/s², m/s²] under given forces.
 
-    motor = signal("joint/motor_torque", motor_torque(model, command, q, v))
-    kinematics = forward_kinematics(model, q, v, signal)
-    passive = signal("joint/passive_torque", passive_torque(model, q, v))
-    stops = signal("joint/limit_torque", limit_torque(model, q, v))
-    tau = signal("joint/torque", motor + passive + stops)
-    force = signal("link/external_force", _or_zeros(control.force, kinematics.velocity))
-
-    resistance, ahead = _ahead(model, q, v, implicit, signal)
-    a = forward_dynamics(
-        model, q, v, tau if ahead is None else tau + ahead, signal,
-        force=force, prescribed=control.acceleration, implicit=resistance, drag=_drag(signal, implicit),
-        added=signal.added_inertia(), kinematics=kinematics,
+    With a time step [s] as `implicit`, friction, PD damping and stops act as they will at the end of that step.
+    """
+    added, ahead = _at_end_of_step(acting, implicit, signal)
+    a = forward_dynamics_at(
+        acting.model, acting.kinematics, acting.joint if ahead is None else acting.joint + ahead,
+        signal, force=acting.link, prescribed=control.acceleration, added=added,
     )  # fmt: skip
     return signal("joint/acceleration", a)
+
+
+@exact
+def needed_torque(acting: Forces, a: Joints) -> Joints:
+    """Motor torques [N·m, N] that give the accelerations `a` [rad/s², m/s²] beside all other forces."""
+    tau = inverse_dynamics_at(acting.model, acting.kinematics, a, force=acting.link)
+    if acting.inertia is not None:
+        tau = tau + acting.inertia @ a
+    return tau - acting.passive - acting.stops
 
 
 def impose(model: Model, state: State, control: Control) -> State:
@@ -56,38 +58,22 @@ def impose(model: Model, state: State, control: Control) -> State:
     return State(q, v, state.memory, state.time)
 
 
-def _parameters(model: Model, signal: NoSignals) -> Model:
-    """Every leaf through its door."""
-    passed = {
-        field: signal(spec.name, value)
-        for field, spec in leaf_fields()
-        if (value := getattr(model, field)).size
-    }
-    return dataclasses.replace(model, **passed)
-
-
-def _drag(signal: NoSignals, dt: Scalar | None) -> AnyArray | None:
-    """What an implicit step adds to the inertia of the links for learned drag at its end."""
-    slope = signal.slope("link/external_force")
-    return None if dt is None or slope is None else dt * slope
-
-
-def _ahead(
-    model: Model, q: Coordinates, v: Joints, dt: Scalar | None, signal: NoSignals
-) -> tuple[Joints | None, Joints | None]:
-    """What an implicit step adds to the armature, and to the torque, for friction and stops at its end."""
+def _at_end_of_step(
+    acting: Forces, dt: Scalar | None, signal: Signal
+) -> tuple[AddedInertia, Joints | None]:
+    """What an implicit step adds to the inertia, and to the torque, for resistance at its end; `dt` None: nothing."""
     if dt is None:
-        return None, None
-    resistance = dt * passive_slope(model, v)
+        return AddedInertia(dof=acting.inertia), None
+    model = acting.model
+    drag = signal.slope("link/external_force")
+    resistance = dt * passive_slope(model, acting.v)
     if (learned := signal.slope("joint/passive_torque")) is not None:
         resistance = resistance + dt * learned
     if model.position_controlled:
         resistance = resistance + dt * motor_slope(model)
-    if not model.limited:
-        return resistance, None
-    stiffness, damping = limit_slopes(model, q)
-    return resistance + dt * (damping + dt * stiffness), -dt * stiffness * v
-
-
-def _or_zeros(value: AnyArray | None, like: AnyArray) -> AnyArray:
-    return jnp.zeros_like(like) if value is None else jnp.asarray(value)
+    ahead = None
+    if model.limited:
+        stiffness, damping = limit_slopes(model, acting.q)
+        resistance = resistance + dt * (damping + dt * stiffness)
+        ahead = -dt * stiffness * acting.v
+    return AddedInertia(resistance, None if drag is None else dt * drag, acting.inertia), ahead

@@ -15,7 +15,7 @@ from isthmus.model.state import Control, State, as_control, check_state, with_me
 from isthmus.motion.motion import Motion
 from isthmus.networks.names import select
 from isthmus.simulate.engine import Engine, wants_native
-from isthmus.simulate.integrate import Scheme
+from isthmus.simulate.integrate import Integrator, integrator_of
 from isthmus.simulate.rollout import (
     Checkpoint,
     Controls,
@@ -43,7 +43,7 @@ def rollout_many(
     steps: int | None = None,
     record: Sequence[str] = (),
     *,
-    integrator: str = "semi_implicit",
+    integrator: str | Integrator = "semi_implicit",
     explicit: bool = False,
     substeps: int = 1,
     checkpoint: Checkpoint = None,
@@ -56,7 +56,7 @@ def rollout_many(
     first. The motion has the batch as its first axis, time as its second. Options as in `rollout`; `threads` for
     native code (None: as many as pay).
     """
-    scheme = Scheme(integrator, explicit, substeps)
+    scheme = integrator_of(integrator, explicit, substeps)
     check_state(models, states)
     states = with_memory(models, states)
     given = controls if callable(controls) or controls is None else as_control(controls)

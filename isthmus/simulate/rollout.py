@@ -27,7 +27,7 @@ from isthmus.motion.spans import joints_of
 from isthmus.networks.names import Selection, select
 from isthmus.simulate.accelerate import impose
 from isthmus.simulate.engine import Engine, compiled, wants_native
-from isthmus.simulate.integrate import Scheme, advance
+from isthmus.simulate.integrate import Integrator, advance, integrator_of
 from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.types import AnyArray, Number
 
@@ -41,17 +41,19 @@ def step(
     control: AnyArray | Control | None,
     dt: Number,
     *,
-    integrator: str = "semi_implicit",
+    integrator: str | Integrator = "semi_implicit",
     explicit: bool = False,
     substeps: int = 1,
     engine: Engine = None,
 ) -> State:
     """The state `dt` [s] later, under a constant `control`: torques [N·m, N] of shape (dof,), a `Control`, or None.
 
-    Semi-implicit Euler takes joint friction and stops implicitly unless `explicit=True`; also `explicit_euler`
-    and `rk4`. `engine`: native code in float64 unless something is traced, then plain JAX (None), or as named.
+    `integrator`: `SemiImplicit()`, `Euler()`, `RK4()`, or their names `semi_implicit`, `explicit_euler`, `rk4` with
+    the options `explicit` and `substeps` beside them. Semi-implicit Euler takes joint friction and stops implicitly
+    unless `explicit=True`. `engine`: native code in float64 unless something is traced, then plain JAX (None), or as
+    named.
     """
-    scheme, given = Scheme(integrator, explicit, substeps), as_control(control)
+    scheme, given = integrator_of(integrator, explicit, substeps), as_control(control)
     check_state(model, state)
     state = with_memory(model, state)
     check_control(model, given)
@@ -73,7 +75,7 @@ def rollout(
     steps: int | None = None,
     record: Sequence[str] = (),
     *,
-    integrator: str = "semi_implicit",
+    integrator: str | Integrator = "semi_implicit",
     explicit: bool = False,
     substeps: int = 1,
     checkpoint: Checkpoint = None,
@@ -89,9 +91,9 @@ def rollout(
     `checkpoint` chooses the memory of a reverse-mode gradient: None keeps what every step computed; a number `n`
     keeps the state every `n` steps and computes the rest again; `"sqrt"` does so for `n = √steps`.
 
-    `engine` as in `step`.
+    `integrator` and `engine` as in `step`.
     """
-    scheme = Scheme(integrator, explicit, substeps)
+    scheme = integrator_of(integrator, explicit, substeps)
     check_state(model, state)
     state = with_memory(model, state)
     controls, steps = prepare(model, controls, steps)
@@ -131,7 +133,9 @@ def _outline(model: Model, chosen: tuple[Selection, ...]) -> Motion:
 # one world ---------------------------------------------------------------------------------------------
 
 
-def _one_step(model: Model, state: State, control: Control, dt: Number, scheme: Scheme) -> State:
+def _one_step(
+    model: Model, state: State, control: Control, dt: Number, scheme: Integrator
+) -> State:
     state = _as_floats(state)
     return advance(model, state, control, jnp.asarray(dt, state.q.dtype), scheme)[0]
 
@@ -146,7 +150,7 @@ def run(
     dt: Number,
     steps: int,
     chosen: tuple[Selection, ...],
-    scheme: Scheme,
+    scheme: Integrator,
     every: int | None,
 ) -> Motion:
     """The rollout itself, for checked arguments: what `rollout` compiles."""

@@ -12,7 +12,7 @@ from isthmus.errors import StepWarning
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model
 from isthmus.model.state import State
-from isthmus.simulate.integrate import Scheme
+from isthmus.simulate.integrate import Integrator, SemiImplicit
 from isthmus.types import Number
 
 _mass_matrix = jax.jit(
@@ -20,9 +20,9 @@ _mass_matrix = jax.jit(
 )  # operation by operation, XLA would compile hundreds of programs
 
 
-def warn_if_stiff(model: Model, state: State, dt: Number, scheme: Scheme) -> None:
+def warn_if_stiff(model: Model, state: State, dt: Number, scheme: Integrator) -> None:
     """Warns where `dt · friction / (friction_speed · H_ii) > 1`: such a joint would shake instead of stopping."""
-    implicit = scheme.integrator == "semi_implicit" and not scheme.explicit
+    implicit = isinstance(scheme, SemiImplicit) and not scheme.explicit
     if implicit or is_traced((model, state, dt)) or not np.any(model.joint_friction):
         return
     if np.ndim(state.q) != 1 or np.ndim(model.link_mass) != 1:

@@ -1,5 +1,6 @@
 """Spatial inertia and pseudo-inertia: make, shift, and the log-Cholesky map (Rucker and Wensing 2022).
 
+`symmetric`, `six_of`, `second_moment` and `inertia_of_second` take NumPy or JAX arrays.
 Six numbers of a symmetric matrix always come as xx, yy, zz, xy, xz, yz.
 """
 
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.spatial.arrays import namespace
 from isthmus.spatial.constants import fresh
 from isthmus.spatial.products import mm, mv
 from isthmus.spatial.vectors import skew
@@ -26,7 +28,7 @@ _UNPACK = _UNPACK.reshape(9, 6)
 
 def symmetric(six: Six) -> Rotation:
     """Six numbers as a symmetric 3×3 matrix."""
-    return jnp.reshape(mv(fresh(_UNPACK), jnp.asarray(six)), (3, 3))
+    return mv(fresh(_UNPACK), six).reshape(3, 3)
 
 
 def six_of(matrix: Rotation) -> Six:
@@ -35,9 +37,21 @@ def six_of(matrix: Rotation) -> Six:
     return matrix[np.array(rows), np.array(columns)]
 
 
+def second_moment(inertia: Rotation) -> Rotation:
+    """`Σ = ½ tr(I) 1 − I` of an inertia matrix [kg·m²]: positive semi-definite for any real body."""
+    xp = namespace(inertia)
+    return 0.5 * xp.trace(inertia) * xp.eye(3, dtype=inertia.dtype) - inertia
+
+
+def inertia_of_second(moment: Rotation) -> Rotation:
+    """The inertia matrix `tr(Σ) 1 − Σ` of a second moment [kg·m²]."""
+    xp = namespace(moment)
+    return xp.trace(moment) * xp.eye(3, dtype=moment.dtype) - moment
+
+
 def spatial_inertia(mass: Scalar, com: Vec3, inertia: Six) -> Spatial66:
     """The 6×6 inertia about the frame's origin, of `inertia` about the centre of mass [kg, kg·m, kg·m²]."""
-    C = skew(com)
+    C = skew(jnp.asarray(com))
     mC = mass * C
     top = jnp.concatenate([symmetric(inertia) - mm(mC, C), mC], axis=1)
     return jnp.concatenate([top, jnp.concatenate([-mC, mass * jnp.eye(3, dtype=C.dtype)], axis=1)])
@@ -45,9 +59,8 @@ def spatial_inertia(mass: Scalar, com: Vec3, inertia: Six) -> Spatial66:
 
 def pseudo_inertia(mass: Scalar, com: Vec3, inertia: Six) -> Float[AnyArray, "4 4"]:
     """The matrix of second, first and zeroth moments of mass; positive definite for any real body."""
-    I_com = symmetric(inertia)
     com = jnp.asarray(com)
-    second = 0.5 * jnp.trace(I_com) * jnp.eye(3) - I_com + mass * jnp.outer(com, com)
+    second = second_moment(symmetric(inertia)) + mass * jnp.outer(com, com)
     first = (mass * com)[:, None]
     return jnp.concatenate([
         jnp.concatenate([second, first], axis=1),
@@ -60,7 +73,7 @@ def inertia_of_pseudo(J: Float[AnyArray, "4 4"]) -> tuple[Scalar, Vec3, Six]:
     mass = J[3, 3]
     com = J[:3, 3] / mass
     second = J[:3, :3] - mass * jnp.outer(com, com)
-    return mass, com, six_of(jnp.trace(second) * jnp.eye(3) - second)
+    return mass, com, six_of(inertia_of_second(second))
 
 
 def from_log_cholesky(free: Ten) -> tuple[Scalar, Vec3, Six]:
@@ -80,9 +93,3 @@ def to_log_cholesky(mass: Scalar, com: Vec3, inertia: Six) -> Ten:
     U = lower[::-1, ::-1]
     rows, columns = np.triu_indices(4, 1)
     return jnp.concatenate([jnp.log(jnp.diag(U)), U[rows, columns]])
-
-
-def second_moments(inertia: Six) -> np.ndarray:
-    """Eigenvalues of `½ tr(I) 1 − I` [kg·m²]: all positive for a body of some extent in every direction."""
-    I_com = (_UNPACK @ np.asarray(inertia, dtype=np.float64)).reshape(3, 3)
-    return np.linalg.eigvalsh(0.5 * np.trace(I_com) * np.eye(3) - I_com)

@@ -1,6 +1,7 @@
 """Rotations in space: quaternions (`w` first), rotation matrices, exponential and logarithm.
 
 A quaternion or matrix says how the child's axes stand in the parent's: `v_parent = R @ v_child`.
+`product`, `conjugate`, `normalise` and `matrix` take NumPy or JAX arrays and return the same kind.
 Every function is finite, with finite derivatives, at zero rotation and at quaternions near −1.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.spatial.arrays import namespace
 from isthmus.spatial.constants import fresh
 from isthmus.spatial.products import mm, mv
 from isthmus.spatial.vectors import skew
@@ -26,35 +28,34 @@ for _out, _left, _right, _sign in (
     _PRODUCT[_out, _right, _left] = _sign
 _PRODUCT = _PRODUCT.reshape(16, 4)
 
-_TINY = 1e-8  # below it, sin(x)/x and its kin are taken from their series
+_TINY = 1e-8  # below it, sin(x)/x and similar quotients are computed by their series
 
 
 def product(a: Quaternion, b: Quaternion) -> Quaternion:
     """The rotation `b` followed, in the parent's frame, by `a`."""
-    left = jnp.reshape(mv(fresh(_PRODUCT), jnp.asarray(a)), (4, 4))
-    return mv(left, jnp.asarray(b))
+    return mv(mv(fresh(_PRODUCT), a).reshape(4, 4), b)
 
 
 def conjugate(q: Quaternion) -> Quaternion:
     """The opposite rotation, for a unit quaternion."""
-    return jnp.asarray(q) * np.array([1.0, -1.0, -1.0, -1.0])
+    return q * np.array([1.0, -1.0, -1.0, -1.0])
 
 
 def normalise(x: Vec3 | Quaternion) -> Vec3 | Quaternion:
     """`x` at unit length."""
-    return x / jnp.sqrt(jnp.sum(jnp.square(x)))
+    xp = namespace(x)
+    return x / xp.sqrt(xp.sum(xp.square(x)))
 
 
 def matrix(q: Quaternion) -> Rotation:
     """The rotation matrix of a quaternion of any length but zero."""
-    q = jnp.asarray(q)
-    K = skew(q[1:])
-    return jnp.eye(3, dtype=q.dtype) + (2.0 / jnp.sum(jnp.square(q))) * (q[0] * K + mm(K, K))
+    xp, K = namespace(q), skew(q[1:])
+    return xp.eye(3, dtype=q.dtype) + (2.0 / xp.sum(xp.square(q))) * (q[0] * K + mm(K, K))
 
 
 def about(axis: Vec3, angle: Scalar) -> Rotation:
     """The matrix of a turn by `angle` [rad] about the unit vector `axis` (Rodrigues)."""
-    K = skew(axis)
+    K = skew(jnp.asarray(axis))
     return jnp.eye(3, dtype=K.dtype) + jnp.sin(angle) * K + (1.0 - jnp.cos(angle)) * mm(K, K)
 
 
@@ -91,30 +92,6 @@ def torque_of(turn: Vec3, force: Vec3) -> Vec3:
     K = skew(turn)
     across = K @ force
     return force - 0.5 * across + jnp.where(small, 1.0 / 12.0 + square / 720.0, far) * (K @ across)
-
-
-def from_matrix(R: Rotation) -> Quaternion:
-    """The unit quaternion of a rotation matrix, `w ≥ 0` (NumPy: for files, not for tracing)."""
-    R = np.asarray(R, dtype=np.float64)
-    K = np.array([
-        [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-        [R[2, 1] - R[1, 2], R[0, 0] - R[1, 1] - R[2, 2], R[1, 0] + R[0, 1], R[0, 2] + R[2, 0]],
-        [R[0, 2] - R[2, 0], R[1, 0] + R[0, 1], R[1, 1] - R[0, 0] - R[2, 2], R[2, 1] + R[1, 2]],
-        [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[2, 1] + R[1, 2], R[2, 2] - R[0, 0] - R[1, 1]],
-    ])  # fmt: skip
-    q = np.linalg.eigh(K)[1][:, -1]  # Bar-Itzhack: the best quaternion is an eigenvector
-    return q if q[0] >= 0.0 else -q
-
-
-def from_rpy(rpy: Vec3) -> Quaternion:
-    """The unit quaternion of roll, pitch, yaw [rad] about the parent's x, then y, then z."""
-    c, s = np.cos(0.5 * np.asarray(rpy, dtype=np.float64)), np.sin(0.5 * np.asarray(rpy))
-    return np.array([
-        c[0] * c[1] * c[2] + s[0] * s[1] * s[2],
-        s[0] * c[1] * c[2] - c[0] * s[1] * s[2],
-        c[0] * s[1] * c[2] + s[0] * c[1] * s[2],
-        c[0] * c[1] * s[2] - s[0] * s[1] * c[2],
-    ])  # fmt: skip
 
 
 def from_z_to(axis: Vec3) -> Rotation:

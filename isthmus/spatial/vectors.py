@@ -6,7 +6,6 @@ traced programs short; `isthmus.native` and XLA drop the zeros.
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -34,14 +33,12 @@ MOTION = _MOTION.reshape(36, 6)
 
 def skew(a: Float[AnyArray, "*batch 3"]) -> Float[AnyArray, "*batch 3 3"]:
     """The matrix `a×`: `skew(a) @ b` is the cross product."""
-    a = jnp.asarray(a)
-    return jnp.reshape(mv(_like(SKEW, a), a), (*a.shape[:-1], 3, 3))
+    return mv(_like(SKEW, a), a).reshape(*a.shape[:-1], 3, 3)
 
 
 def cross_matrix(v: Float[AnyArray, "*batch 6"]) -> Float[AnyArray, "*batch 6 6"]:
     """The matrix `v×` that acts on motions; on forces acts `-cross_matrix(v).T`."""
-    v = jnp.asarray(v)
-    return jnp.reshape(mv(_like(MOTION, v), v), (*v.shape[:-1], 6, 6))
+    return mv(_like(MOTION, v), v).reshape(*v.shape[:-1], 6, 6)
 
 
 def cross(a: Vectors, b: Vectors) -> Vectors:
@@ -51,17 +48,19 @@ def cross(a: Vectors, b: Vectors) -> Vectors:
 
 def cross_motion(v: Spatials, m: Spatials) -> Spatials:
     """`v × m`: the rate of a motion vector `m` that moves with velocity `v`."""
-    turn, way = v[..., :3], v[..., 3:]
+    angular, linear = v[..., :3], v[..., 3:]
     return jnp.concatenate(
-        [cross(turn, m[..., :3]), cross(turn, m[..., 3:]) + cross(way, m[..., :3])], axis=-1
+        [cross(angular, m[..., :3]), cross(angular, m[..., 3:]) + cross(linear, m[..., :3])],
+        axis=-1,
     )
 
 
 def cross_force(v: Spatials, f: Spatials) -> Spatials:
     """`v ×* f`: the rate of a force vector `f` that moves with velocity `v`."""
-    turn, way = v[..., :3], v[..., 3:]
+    angular, linear = v[..., :3], v[..., 3:]
     return jnp.concatenate(
-        [cross(turn, f[..., :3]) + cross(way, f[..., 3:]), cross(turn, f[..., 3:])], axis=-1
+        [cross(angular, f[..., :3]) + cross(linear, f[..., 3:]), cross(angular, f[..., 3:])],
+        axis=-1,
     )
 
 
@@ -70,6 +69,6 @@ def _turned(a: Vectors, by: int) -> Vectors:
     return jnp.concatenate([a[..., by:], a[..., :by]], axis=-1)
 
 
-def _like(constant: np.ndarray, x: jax.Array) -> np.ndarray:
+def _like(constant: np.ndarray, x: AnyArray) -> np.ndarray:
     """The constant with as many leading axes as `x` has."""
     return fresh(constant).reshape((1,) * (x.ndim - 1) + constant.shape)

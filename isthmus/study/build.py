@@ -13,8 +13,8 @@ from isthmus.blueprint.wire import Wire
 from isthmus.data.read import read_motion
 from isthmus.errors import BadInput, IsthmusError
 from isthmus.files.load import load
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.parameters import parameters
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.parameters.parameters import parameters
 from isthmus.library.shipped import PREFIX, shipped
 from isthmus.losses.residuals import channel
 from isthmus.model.model import Model

@@ -14,7 +14,7 @@ from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.population import Population
 from isthmus.identify.search.search import AbstractSearch
-from isthmus.losses.windows import NAMES, Loss
+from isthmus.losses.windows import NAMES, AbstractLoss
 from isthmus.schema import ANYTHING, annotations_of, faults_of, kind_in, made, options_of
 
 SEARCHES: dict[str, Any] = {
@@ -55,7 +55,7 @@ def search_in(table: Any, who: str, faults: list[str]) -> AbstractSearch | None:
     return None if wrong else made(cls, rest, f"{who} ({kind})", faults)
 
 
-def loss_in(table: Mapping[str, Any], who: str, faults: list[str]) -> Loss | None:
+def loss_in(table: Mapping[str, Any], who: str, faults: list[str]) -> AbstractLoss | None:
     """The loss of a table."""
     kind = kind_in({"kind": "windows", **table}, NAMES, who, faults)
     if kind is None:

@@ -16,10 +16,10 @@ from isthmus.blueprint.wire import Wire
 from isthmus.data.options import Options
 from isthmus.describe.files import read_bytes
 from isthmus.errors import BadStudy, IsthmusError, warn_renamed
-from isthmus.identify.problem.free import Free
-from isthmus.identify.problem.problem import Problem
+from isthmus.identify.parameters.free import Free
+from isthmus.identify.problem import Problem
 from isthmus.identify.search.search import AbstractSearch
-from isthmus.losses.windows import Loss, Windows
+from isthmus.losses.windows import AbstractLoss, Windows
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.study.build import Trials, attached, divided, load_robot, read_logs, try_names
@@ -81,7 +81,7 @@ class Study:
     reading: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Options of `read_motion`."""
     wires: tuple[Wire, ...] = ()
-    loss: Loss = dataclasses.field(default_factory=Windows)
+    loss: AbstractLoss = dataclasses.field(default_factory=Windows)
     compared: dict[str, Any] = dataclasses.field(default_factory=dict)
     """`signals`, `noise`, `huber` … of `Problem`."""
     time: dict[str, Any] = dataclasses.field(default_factory=dict)

@@ -14,6 +14,7 @@ from isthmus.errors import BadOption
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, as_control
 from isthmus.networks.wired import Wired
+from isthmus.simulate.integrate import integrator_of
 from isthmus.simulate.rollout import rollout
 from isthmus.types import AnyArray, Number, Scalar
 from isthmus.verify.compare import Row, Verdict, compare
@@ -157,9 +158,14 @@ def _step_change(
     """Largest change of any position when every step is made in two, relative to how far that coordinate goes."""
     given = control if jax.tree.leaves(control) else None
     if model.delay_steps:  # commands that arrive late count in steps
-        double = {**options, "substeps": 2 * options.get("substeps", 1)}
-        plain = np.asarray(rollout(model, state, given, dt, steps, **options).q)
-        finer = np.asarray(rollout(model, state, given, dt, steps, **double).q)
+        names = options.keys() & {"integrator", "explicit", "substeps"}
+        rest = {name: value for name, value in options.items() if name not in names}
+        coarse = integrator_of(**{name: options[name] for name in names})
+        fine = dataclasses.replace(coarse, substeps=2 * coarse.substeps)
+        plain, finer = (
+            np.asarray(rollout(model, state, given, dt, steps, integrator=each, **rest).q)
+            for each in (coarse, fine)
+        )
     else:  # two motions of one length, so that one program makes both
         rows = np.arange(2 * steps)
         taken = lambda index: jax.tree.map(lambda x: np.asarray(x)[index], given)

@@ -12,7 +12,7 @@ import isthmus as ist
 from isthmus.networks.names import signals_of
 from isthmus.networks.signals import Signals
 from isthmus.simulate import integrate
-from isthmus.simulate.integrate import Scheme, advance
+from isthmus.simulate.integrate import SemiImplicit, advance
 from tests.blueprint.support import KEY, PENDULUM, START, attached, shaken
 
 Q_V = ("joint/position", "joint/velocity")
@@ -182,7 +182,7 @@ def test_damping_may_depend_on_a_temperature_in_the_log():
 def test_without_wires_a_step_is_the_physics_alone(monkeypatch):
     state, control = START, ist.Control(torque=np.zeros(2))
     trace = lambda: str(
-        jax.make_jaxpr(lambda m, s: advance(m, s, control, jnp.asarray(0.01), Scheme())[0])(
+        jax.make_jaxpr(lambda m, s: advance(m, s, control, jnp.asarray(0.01), SemiImplicit())[0])(
             PENDULUM, state
         )
     )

@@ -32,7 +32,10 @@ def test_a_study_is_checked_fitted_and_written(place, capsys):
     assert all("so far)" in line for line in said.err.splitlines())  # phases, on a slow machine
     for words in ["windows", "link/rod_1/mass", "held out joint/position", "converged"]:
         assert words in said.out
-    assert "wrote fit: fit.json, fit.npz, study.toml, table.txt, pendulum_2.urdf" in said.out
+    assert (
+        "wrote fit: fit.json, fit.npz, model.safetensors, study.toml, table.txt, pendulum_2.urdf"
+        in said.out
+    )
     assert ist.Fit.load("fit").status == "converged"
     assert main(["fit", "study.toml"]) == 2
     assert "--resume goes on from it, --replace overwrites it" in one_sentence(capsys)

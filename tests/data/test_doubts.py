@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import isthmus as ist
 from isthmus.errors import BadMotion, DataWarning
@@ -138,7 +139,7 @@ def test_angles_are_unwrapped_or_wrapped(tmp_path):
 
 def test_signs_of_quaternions_are_shown_and_fixed(tmp_path):
     t = 0.01 * np.arange(60)
-    turned = quaternions.exp(np.outer(t, [1.0, 2.0, 3.0]))
+    turned = Rotation.from_rotvec(np.outer(t, [1.0, 2.0, 3.0])).as_quat(scalar_first=True)
     turned[20:40] *= -1.0
     q = np.concatenate([np.stack([t, t, t], axis=1), turned], axis=1)
     np.savez(tmp_path / "log.npz", t=t, q=q)

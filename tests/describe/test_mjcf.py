@@ -17,8 +17,8 @@ from isthmus.describe.mjcf import parse_mjcf, read_mjcf
 from isthmus.describe.mjcf_actuators import AFFINE, FIXED, NO_BIAS, ON_JOINT
 from isthmus.describe.mjcf_bodies import JOINTS
 from isthmus.describe.mjcf_shapes import GEOMS
-from isthmus.describe.poses import rotation_of
 from isthmus.errors import DescriptionWarning
+from isthmus.spatial.rotations import matrix
 from tests.compiled import (
     bias_torque,
     forward_dynamics,
@@ -175,7 +175,7 @@ def test_bodies_and_sites_stand_where_mujoco_has_them(everything: Pair, seed: in
         return [point_motion(model, poses, model.link_names[k], x)[0] for k, x in links]
 
     points = {
-        point.name: (place, turns[link] @ rotation_of(point.frame.orientation))
+        point.name: (place, turns[link] @ matrix(np.array(point.frame.orientation)))
         for point, place, link in zip(
             everything.description.points, places(poses), model.point_links, strict=True
         )

@@ -14,11 +14,13 @@ from scipy.spatial.transform import Rotation
 from isthmus.describe.description import Frame, Joint, Link
 from isthmus.describe.inertias import nearest_inertia
 from isthmus.describe.notes import PACKAGE
-from isthmus.describe.poses import compose, matrix_of, rotation_of
+from isthmus.describe.poses import compose
 from isthmus.describe.urdf import parse_urdf, read_urdf
 from isthmus.errors import (
     DescriptionWarning,
 )
+from isthmus.spatial import rotations
+from isthmus.spatial.inertia import symmetric
 from tests.describe.urdf_texts import BODY, find, heavy, joint, link, pair, robot
 
 ANGLES = st.tuples(*[st.floats(-7, 7)] * 3)
@@ -76,7 +78,9 @@ def test_roll_pitch_yaw_are_turns_about_fixed_axes(rpy):
     found = pair(f"<origin xyz='1 -2 3.5' rpy='{text}'/>").joints[1]
     assert found.frame.position == (1.0, -2.0, 3.5)
     expected = Rotation.from_euler("xyz", rpy).as_matrix()
-    np.testing.assert_allclose(rotation_of(found.frame.orientation), expected, atol=1e-14)
+    np.testing.assert_allclose(
+        rotations.matrix(np.array(found.frame.orientation)), expected, atol=1e-14
+    )
 
 
 def test_an_origin_may_be_given_as_a_quaternion():
@@ -94,8 +98,8 @@ def test_an_inertia_in_turned_axes_is_turned_into_the_links(rpy, numbers):
     found = parse_urdf(robot(link("a", inertial))).links[0]
     R = Rotation.from_euler("xyz", rpy).as_matrix()
     assert (found.mass, found.com) == (2.0, (1.0, 2.0, 3.0))
-    expected = R @ matrix_of((xx, yy, zz, xy, xz, yz)) @ R.T
-    np.testing.assert_allclose(matrix_of(found.inertia), expected, atol=1e-13)
+    expected = R @ symmetric(np.array((xx, yy, zz, xy, xz, yz))) @ R.T
+    np.testing.assert_allclose(symmetric(np.array(found.inertia)), expected, atol=1e-13)
 
 
 def test_an_inertia_in_the_links_axes_is_not_touched():
@@ -276,7 +280,9 @@ def test_composed_frames_are_composed_rotations(first, second):
     A, B = Rotation.from_euler("xyz", first), Rotation.from_euler("xyz", second)
     outer, inner = (Frame(r.apply((1, 2, 3)), r.as_quat(scalar_first=True)) for r in (A, B))
     both = compose(outer, inner)
-    np.testing.assert_allclose(rotation_of(both.orientation), (A * B).as_matrix(), atol=1e-13)
+    np.testing.assert_allclose(
+        rotations.matrix(np.array(both.orientation)), (A * B).as_matrix(), atol=1e-13
+    )
     np.testing.assert_allclose(both.position, outer.position + A.apply(inner.position), atol=1e-12)
 
 
@@ -309,7 +315,7 @@ def test_impossible_inertias_are_named_once_and_kept_or_mended(inertia, words):
     assert len(caught) == 1
     with pytest.warns(DescriptionWarning, match=words + ".*nearest possible ones were taken"):
         found = parse_urdf(text, repair="nearest").links[0]
-    a, b, c = np.linalg.eigvalsh(matrix_of(found.inertia))
+    a, b, c = np.linalg.eigvalsh(symmetric(np.array(found.inertia)))
     assert a > 0
     assert c < a + b
     assert (found.mass, found.com) == (1.0, (0.0, 0.0, 0.0))
@@ -330,7 +336,7 @@ def test_nothing_is_invented_for_massless_links():
 @given(st.lists(st.floats(-1, 1), min_size=6, max_size=6), st.integers(0, 2**32 - 1))
 def test_no_possible_inertia_is_nearer_than_the_mended_one(numbers, seed):
     def second_moment(inertia: object) -> np.ndarray:
-        matrix = matrix_of(inertia)
+        matrix = symmetric(np.array(inertia))
         return np.trace(matrix) / 2 * np.eye(3) - matrix
 
     given_moment = second_moment(numbers)

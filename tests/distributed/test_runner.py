@@ -61,7 +61,7 @@ def test_the_jobs_of_a_process_that_was_killed_are_run_by_another(processes, tmp
 
 
 def test_jobs_that_kill_every_process_are_given_up_in_words():
-    with Processes(1) as runner, pytest.raises(WorkerDied, match="3 times a process died"):
+    with Processes(1) as runner, pytest.raises(WorkerDied, match="a process died 3 times"):
         runner.run([Job(f"{HERE}:dies")])
 
 

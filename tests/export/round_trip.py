@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 import isthmus as ist
-from isthmus.describe.poses import rotation_of
 from isthmus.errors import DescriptionWarning, ExportWarning
 from isthmus.model.model import leaf_fields
+from isthmus.spatial.rotations import matrix
 
 ORIENTATIONS = ("joint_orientation", "point_orientation", "shape_orientation")
 FAMILIES = ("point", "shape", "vertex")
@@ -56,7 +56,7 @@ def _by_name(model: ist.Model, spec, leaf) -> np.ndarray:
 def _meaning(model: ist.Model, field: str, leaf: np.ndarray) -> np.ndarray:
     """Rotations instead of quaternions, unit axes where an axis matters, springs and stops where there are any."""
     if field in ORIENTATIONS:
-        return np.array([rotation_of(row) for row in leaf]).reshape(-1, 9)
+        return np.array([matrix(np.asarray(row)) for row in leaf]).reshape(-1, 9)
     if field == "joint_axis":
         axial = np.array([model.kind(i).axial for i in range(len(model.link_names))])
         axes = leaf[axial] if len(leaf) == len(axial) else leaf

@@ -15,7 +15,7 @@ CHOICES = {
     "inertias": ([ist.Free("link/*/inertial"), *FRICTION], ist.Windows(10), "joint/position"),
     "torque": (
         [ist.Free("link/*/inertial"), *FRICTION, ist.Free("offset/joint/control")],
-        ist.Torque(),
+        ist.TorqueLoss(),
         "joint/control",
     ),
 }

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import least_squares
 
 import isthmus as ist
-from isthmus.identify.search.dense import Dense
+from isthmus.identify.evaluate.dense_matrix import Dense
 from isthmus.identify.search.levenberg_marquardt import bounded_step
 from tests.identify.motions import double_problem
 

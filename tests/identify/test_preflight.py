@@ -10,12 +10,12 @@ from isthmus.errors import BadStart, FitWarning
 from tests.identify.motions import DOUBLE, SINGLE, double_problem, recorded
 
 
-def test_a_sound_problem_worries_nobody_and_fits_on_a_screen():
+def test_a_sound_problem_has_no_warnings_and_fits_on_a_screen():
     check = double_problem("whole_run", rows=101).check()
     assert check.gradient_error < 1e-6
     assert [e.name for e in check.effects][:2] == ["link/rod_1/mass", "link/rod_2/mass"]
     assert all(e.effect > 0 for e in check.effects)
-    assert not [w for w in check.worries if "time step" not in w]
+    assert not [w for w in check.warnings if "time step" not in w]
     assert len(str(check).splitlines()) < 20
 
 
@@ -26,7 +26,7 @@ def test_a_number_without_effect_is_named():
         loss="whole_run",
     )  # fmt: skip
     assert (
-        "joint/joint_1/rest_position has no effect on what is compared." in problem.check().worries
+        "joint/joint_1/rest_position has no effect on what is compared." in problem.check().warnings
     )
 
 
@@ -50,7 +50,7 @@ def test_a_log_that_is_one_row_late_is_noticed_before_and_after():
 def test_a_time_step_that_is_too_long_is_noticed():
     fine = ist.rollout(DOUBLE, ist.State(np.array([1.5, 0.0]), np.zeros(2)), None, 0.05, 30)
     problem = ist.Problem(DOUBLE, fine, free=[ist.Free("joint/*/damping")], loss="whole_run")
-    assert any("halving the time step" in worry for worry in problem.check().worries)
+    assert any("halving the time step" in warning for warning in problem.check().warnings)
 
 
 def test_a_start_that_diverges_is_refused_with_what_to_do():
@@ -70,7 +70,7 @@ def test_a_time_step_whose_error_exceeds_the_noise_is_noticed():
     told = {"free": [ist.Free("joint/*/damping")], "loss": "whole_run"}
     rough = ist.Problem(DOUBLE, fine, noise=1e-5, **told).check()
     assert rough.step_change < 0.01
-    assert any("times the noise" in worry for worry in rough.worries)
+    assert any("times the noise" in warning for warning in rough.warnings)
     assert not any(
-        "time step" in worry for worry in ist.Problem(DOUBLE, fine, **told).check().worries
+        "time step" in warning for warning in ist.Problem(DOUBLE, fine, **told).check().warnings
     )

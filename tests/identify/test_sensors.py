@@ -22,7 +22,7 @@ def test_unknown_initial_velocities_are_found():
     problem = ist.Problem(MODEL.set("link/mass", 1.4), log, free=free, loss="whole_run")
     fit = ist.fit(problem)
     assert fit["joint/joint_1/damping"].value == pytest.approx(0.2, abs=1e-6)
-    v = problem.windows[0]["v"][0, 0] + fit.x[-1]
+    v = problem.windows[0].v[0, 0] + fit.x[-1]
     assert v == pytest.approx(0.7, abs=1e-6)
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.identify.search import shooting
-from isthmus.identify.search.dense import Dense
-from isthmus.identify.search.shooting import Arrow
+from isthmus.identify.evaluate import arrow_matrix
+from isthmus.identify.evaluate.arrow_matrix import Arrow
+from isthmus.identify.evaluate.dense_matrix import Dense
 from tests.identify.motions import double_problem
 
 
@@ -59,7 +59,7 @@ def test_work_and_memory_grow_linearly_with_the_windows(monkeypatch):
         counted.append(int(np.prod(A.shape[:-1])) * A.shape[-1] ** 2 + b.size)
         return solve(A, b)
 
-    monkeypatch.setattr(shooting.np.linalg, "solve", counting)
+    monkeypatch.setattr(arrow_matrix.np.linalg, "solve", counting)
     work, memory = [], []
     for windows in (10, 20, 40):
         arrow = random_arrow(windows, islands=1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.errors import BadLog
+from isthmus.errors import BadLog, BadOption
 
 ROBOT = ist.library.pendulum(2).set("joint/friction_speed", 0.3)
 TRUTH = (
@@ -41,7 +41,7 @@ def test_a_network_learns_friction_from_torques_alone(log):
     known = TRUTH.set("joint/damping", 0.0).set("joint/friction", 0.0)
     wire = ist.Wire("joint/passive_torque", ["joint/velocity"], ist.MLP(4, 1), rows="each")
     hybrid = ist.Blueprint([wire]).attach(known, key=jax.random.key(0), data=log)
-    problem = ist.Problem(hybrid, log, free=[ist.Free("network/*")], loss=ist.Torque())
+    problem = ist.Problem(hybrid, log, free=[ist.Free("network/*")], loss=ist.TorqueLoss())
     fit = ist.fit(problem, ist.LevenbergMarquardt(steps=200, tolerance=1e-4))
     before, after = (
         float(e) for e in (problem.evaluation.cost(problem.evaluation.start[None])[0], fit.loss)
@@ -53,3 +53,11 @@ def test_a_log_without_torques_is_refused(log):
     bare = dataclasses.replace(log, signals={})
     with pytest.raises(BadLog, match="no torques to compare with"):
         ist.fit(ist.Problem(ROBOT, bare, free=[ist.Free("link/*/mass")], loss="torque"))
+
+
+def test_a_problem_takes_integrators_as_values_and_refuses_what_has_no_effect(log):
+    free = [ist.Free("link/*/mass")]
+    problem = ist.Problem(ROBOT, log, free=free, integrator=ist.RK4(), dt=0.001)
+    assert problem.scheme == ist.RK4(substeps=2)
+    with pytest.raises(BadOption, match="explicit=True is an option of 'semi_implicit'"):
+        ist.Problem(ROBOT, log, free=free, integrator="rk4", explicit=True)

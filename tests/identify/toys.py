@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
+from isthmus.identify.evaluate.dense_matrix import Dense
 from isthmus.identify.evaluate.evaluation import Evaluation, Normal
-from isthmus.identify.search.dense import Dense
 
 
 class Rastrigin(Evaluation):

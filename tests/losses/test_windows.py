@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import isthmus as ist
 from isthmus.errors import BadOption
-from isthmus.losses.windows import as_loss
+from isthmus.losses.windows import NAMES, as_loss
 
 
 @given(rows=st.integers(2, 300), steps=st.integers(1, 60))
@@ -37,9 +37,23 @@ def test_a_single_row_has_no_window():
 
 def test_losses_by_name_and_what_is_refused():
     assert as_loss("whole_run") == ist.WholeRun()
+    assert as_loss("torque") == ist.TorqueLoss()
     with pytest.raises(BadOption, match="Did you mean 'one_step'"):
         as_loss("onestep")
     with pytest.raises(BadOption, match="steps must be a whole number"):
         ist.Windows(0)
     with pytest.raises(BadOption, match="defect_weight"):
         ist.MultipleShooting(5, defect_weight=0.0)
+
+
+def test_the_old_name_of_the_torque_loss_warns_until_version_03():
+    with pytest.warns(DeprecationWarning, match=r"now ist.TorqueLoss.*version 0.3"):
+        assert ist.Torque is ist.TorqueLoss
+
+
+def test_every_loss_cuts_held_out_logs_into_windows_that_start_as_measured():
+    for kind in NAMES.values():
+        heldout = kind().for_heldout()
+        assert heldout.gap_weight is None
+        assert heldout.for_heldout() == heldout
+    assert ist.MultipleShooting(7).for_heldout() == ist.Windows(7)

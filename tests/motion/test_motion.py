@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import isthmus as ist
 from isthmus.errors import BadMotion, BadOption
@@ -39,7 +40,7 @@ def tumbling(rows: int = 300, dt: float = 0.005) -> ist.Motion:
         ],
         axis=1,
     )
-    q = np.concatenate([place, quaternions.exp(turn)], axis=1)
+    q = np.concatenate([place, Rotation.from_rotvec(turn).as_quat(scalar_first=True)], axis=1)
     return ist.Motion(t, q, v, {"link/pose": q[:, None]}, joints_of(CUBE))
 
 
@@ -163,9 +164,7 @@ def test_a_filter_removes_what_is_fast_without_delay():
     np.testing.assert_array_equal(smooth.v, motion.v)
     turned = flipped(tumbling()).filter(20.0)
     np.testing.assert_allclose(np.linalg.norm(turned.q[:, 3:], axis=1), 1.0, atol=1e-12)
-    error = quaternions.log(
-        quaternions.product(quaternions.conjugate(turned.q[:, 3:]), tumbling().q[:, 3:])
-    )
+    error = quaternions.turn_between(turned.q[:, 3:], tumbling().q[:, 3:])
     assert np.max(np.abs(error[50:-50])) < 0.02
 
 
@@ -262,3 +261,13 @@ def test_quaternions_of_unknown_joints_are_not_taken_for_numbers():
     with pytest.raises(BadMotion, match=r"motion\.matched\(model\)"):
         motion.resample(0.01)
     assert len(motion.matched(CUBE).resample(0.01)) == 150
+
+
+def test_what_is_no_rotation_stays_unknown():
+    q = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [np.nan] * 4, [0.0, 0.0, 0.0, 2.0]])
+    turn = quaternions.turn_between(q[:1], q)
+    np.testing.assert_allclose(turn[[0, 3]], [[0.0, 0.0, 0.0], [0.0, 0.0, np.pi]], atol=1e-12)
+    assert np.all(np.isnan(turn[1:3]))
+    again = quaternions.turned(np.repeat(q[:1], 4, axis=0), turn)
+    np.testing.assert_allclose(again[[0, 3]], [q[0], q[3] / 2.0], atol=1e-12)
+    assert np.all(np.isnan(again[1:3]))

@@ -14,7 +14,8 @@ from isthmus import native
 from isthmus.native.ir.program import Program
 from isthmus.native.passes.functions import FUNCTIONS
 from isthmus.native.passes.lower import lower
-from isthmus.native.targets.llvm.machine_code import Code
+from isthmus.native.runtime.codes import Code
+from isthmus.native.targets import here
 from tests.native.support import assert_same_bits
 
 extended = pytest.mark.skipif(
@@ -138,7 +139,7 @@ def test_the_logarithm_to_base_two_is_exact_for_powers_of_two():
     p = Program()
     x, y = p.buffer("in0", "in", 1, "f"), p.buffer("out0", "out", 1, "f")
     p.store(y, p.integer(0), p.op("log2", p.load(x, p.integer(0))))
-    code = Code.of(lower(p), 1)
+    code = Code.of(here(), lower(p), 1)
     given, found = np.zeros(1), np.zeros(1)
 
     def log2(v: float) -> float:

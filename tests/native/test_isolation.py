@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from isthmus import native
+from isthmus.errors import IsthmusError
+from tests.fuzz.programs import program
 
 pytestmark = [
     pytest.mark.loose,
@@ -155,3 +157,43 @@ def test_a_true_mismatch_of_types_keeps_its_message():
 
     with pytest.raises(TypeError, match="scan body function carry"):
         native.compile(cost, np.zeros((5, 2)))
+
+
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_random_programs_are_used_in_any_order(seed):
+    """Native code, jit and vmap of one function, in 32 and 64 bits: each gives what it gives alone."""
+    made = program(seed)
+    many = [np.stack([x, x]) for x in made.arguments]
+    narrow = [x.astype(np.float32) if x.dtype == np.float64 else x for x in made.arguments]
+
+    def by_jit(run, wide):
+        with jax.enable_x64(wide):
+            return jax.jit(run)(*(made.arguments if wide else narrow))
+
+    def by_vmap(run):
+        with jax.enable_x64(True):
+            return jax.vmap(run)(*many)
+
+    ways = {
+        "native": lambda run: native.compile(run, *made.arguments)(*made.arguments),
+        "jit in 64 bits": lambda run: by_jit(run, True),
+        "jit in 32 bits": lambda run: by_jit(run, False),
+        "vmap": by_vmap,
+    }
+
+    def answer(way, run):
+        try:
+            return [np.asarray(x) for x in jax.tree.leaves(ways[way](run))]
+        except (TypeError, ValueError, NotImplementedError, IsthmusError) as refusal:
+            return type(refusal)
+
+    alone = {way: answer(way, made.run) for way in ways}
+    run = made.run
+    order = list(ways) * 2
+    np.random.default_rng(seed).shuffle(order)
+    for way in order:
+        found, wanted = answer(way, run), alone[way]
+        assert (found is wanted) or isinstance(wanted, list), way
+        for a, b in zip(found, wanted, strict=True) if isinstance(wanted, list) else ():
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b, err_msg=way)

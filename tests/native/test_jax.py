@@ -81,14 +81,14 @@ def test_transformations(compiled, name, wide):
 
 
 def test_the_custom_call_is_really_used(compiled):
-    assert jax_call.foreign_calls_work()
+    assert jax_call.foreign_calls_work(native.Native)
     text = jax.jit(compiled.as_jax()).lower(jnp.ones(3), {"a": jnp.ones(())}).as_text()
     assert "isthmus_native_" in text
     assert "sine" not in text
 
 
 def test_without_foreign_calls_xla_does_it(compiled, monkeypatch):
-    monkeypatch.setattr(jax_call, "foreign_calls_work", lambda: False)
+    monkeypatch.setattr(jax_call, "foreign_calls_work", lambda make: False)
     h = jax.jit(lambda x, y: compiled.as_jax()(x, y))
     assert "isthmus_native_" not in h.lower(jnp.ones(3), {"a": jnp.ones(())}).as_text()
     np.testing.assert_allclose(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -10,9 +11,9 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.native.runtime import call
+from isthmus.native.ir.origins import PACKAGE
+from isthmus.native.runtime import call, codes
 from isthmus.native.runtime.known import Facts, Known, digest
-from isthmus.native.targets.llvm import machine_code
 from isthmus.simulate import engine
 
 MODEL = ist.library.pendulum(2)
@@ -44,10 +45,14 @@ def test_the_second_process_neither_traces_nor_compiles(fresh, monkeypatch):
     first = work()
     fresh()
     monkeypatch.setattr(call, "plan_of", nobody)
-    monkeypatch.setattr(machine_code, "object_of", nobody)
+    monkeypatch.setattr(codes, "object_of", nobody)
     again = work()
     assert jax.tree.structure(again) == jax.tree.structure(first)
     jax.tree.map(np.testing.assert_array_equal, again, first)
+
+
+def test_the_digest_covers_all_sources_of_the_package():
+    assert Path(ist.__file__).parent == PACKAGE
 
 
 def test_a_known_function_is_traced_where_its_code_is_gone(fresh, tmp_path):

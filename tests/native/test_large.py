@@ -11,7 +11,7 @@ import pytest
 
 from isthmus import native
 from isthmus.native.ir.program import walk
-from isthmus.native.passes.prune import live
+from isthmus.native.passes.liveness import live
 from tests.native.support import assert_close, assert_same_bits, check, stacked, xla
 
 RNG = np.random.default_rng(3)

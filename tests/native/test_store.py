@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from isthmus import native
-from isthmus.native.runtime import store
+from isthmus.native.runtime import codes, store
+from isthmus.native.runtime.codes import entry_of
+from isthmus.native.targets import here
 from isthmus.native.targets.llvm import machine_code
 
 X = np.arange(3.0)
@@ -39,8 +41,8 @@ def place(monkeypatch, tmp_path):
 def busy(monkeypatch):
     """How often LLVM had to work."""
     times = []
-    work = machine_code.object_of
-    monkeypatch.setattr(machine_code, "object_of", lambda *args: times.append(args) or work(*args))
+    work = codes.object_of
+    monkeypatch.setattr(codes, "object_of", lambda *args: times.append(args) or work(*args))
     return times
 
 
@@ -122,13 +124,13 @@ def test_nothing_is_run_from_a_folder_that_others_can_write_to(place, busy):
 
 
 def test_another_processor_or_program_has_another_name(monkeypatch):
-    name = machine_code.entry_of("text", 1)
-    assert name == machine_code.entry_of("text", 1)
-    assert len({name, machine_code.entry_of("text", 8), machine_code.entry_of("text ", 1)}) == 3
-    here = machine_code.processor()
-    better = here._replace(features=here.features | {"of tomorrow"})
+    name = entry_of(here(), "text", 1)
+    assert name == entry_of(here(), "text", 1)
+    assert len({name, entry_of(here(), "text", 8), entry_of(here(), "text ", 1)}) == 3
+    present = machine_code.processor()
+    better = present._replace(features=present.features | {"of tomorrow"})
     monkeypatch.setattr(machine_code, "processor", lambda: better)
-    assert machine_code.entry_of("text", 1) != name
+    assert entry_of(here(), "text", 1) != name
 
 
 @pytest.mark.parametrize(
@@ -138,9 +140,9 @@ def test_the_name_of_code_says_how_it_was_optimised(monkeypatch, what, other):
     text, lanes = "text", 1
     if what != "THOROUGH":
         text, lanes = "\n" * machine_code.THOROUGH, 8
-    name = machine_code.entry_of(text, lanes)
+    name = entry_of(here(), text, lanes)
     monkeypatch.setattr(machine_code, what, other)
-    assert machine_code.entry_of(text, lanes) != name
+    assert entry_of(here(), text, lanes) != name
 
 
 def test_the_oldest_entries_go_where_there_are_too_many(place, monkeypatch):
@@ -169,7 +171,7 @@ def test_processes_that_race_give_the_same_and_leave_whole_files(place):
     script = """
 import numpy as np
 from isthmus import native
-from isthmus.native.runtime import store
+from isthmus.native.runtime import codes, store
 for k in range(60):
     mine, other = k % 3, (k + 1) % 3
     store.write(f"entry{mine}", {"of": mine}, bytes([mine]) * 200_000)

@@ -13,7 +13,7 @@ import pytest
 import isthmus as ist
 from isthmus import native
 from isthmus.errors import BadOption
-from isthmus.native.runtime.table import MOST, tally
+from isthmus.native.runtime.table import MAX_ROWS, tally
 
 
 def angle(x):
@@ -38,7 +38,7 @@ def line_of(function, text):
 
 
 def rows_of(f):
-    return tally(f.plan.pruned)
+    return tally(f.plan.pruned, f.target.fuses())
 
 
 def test_every_operation_belongs_to_the_line_that_asked_for_it():
@@ -53,7 +53,7 @@ def test_every_operation_belongs_to_the_line_that_asked_for_it():
         or not native.llvm.has_fma()
     )
     places = {(place.file, place.function) for op, place, _ in rows_of(SWING) if op == "sin"}
-    assert places == {("test_view.py", "angle")}
+    assert places == {("test_table.py", "angle")}
 
 
 def test_a_derivative_counts_for_the_line_that_was_differentiated():
@@ -77,7 +77,7 @@ def test_printing_shows_a_table_and_repr_one_line():
     text = str(SWING)
     assert text.splitlines()[0] == "swing"
     assert re.search(
-        rf"^test_view.py:{line_of(angle, 'jnp.sin')} +angle +1 +500 +33 %$", text, re.M
+        rf"^test_table.py:{line_of(angle, 'jnp.sin')} +angle +1 +500 +33 %$", text, re.M
     )
     assert re.search(r"^sin +1 +500 +33 %$", text, re.M)
     assert "memory of one world: 2 numbers read, 2 written" in text
@@ -85,7 +85,7 @@ def test_printing_shows_a_table_and_repr_one_line():
 
 
 def test_a_long_table_ends_with_what_is_left():
-    lines = "\n".join(f"    x = x * {1.0 + k} + 0.1" for k in range(MOST + 3))
+    lines = "\n".join(f"    x = x * {1.0 + k} + 0.1" for k in range(MAX_ROWS + 3))
     space: dict = {}
     exec(compile(f"def long(x):\n{lines}\n    return x", "long.py", "exec"), space)
     text = str(native.compile(space["long"], 0.5))

@@ -12,6 +12,8 @@ from isthmus import library, native
 from isthmus.dynamics import forward_dynamics
 from isthmus.errors import BadOption
 from isthmus.native.runtime import known
+from isthmus.native.runtime.codes import entry_of
+from isthmus.native.targets import here
 from isthmus.native.targets.llvm import machine_code, processor
 from tests.native.support import assert_same_bits
 
@@ -101,15 +103,15 @@ def test_each_target_has_its_own_code_on_disk(target):
     names, digests = [], []
     for name in ("", *HERE):
         target(name)
-        names.append(machine_code.entry_of("text", 1))
+        names.append(entry_of(here(), "text", 1))
         digests.append(known.digest("settings", (1.0,)))
     assert len(set(names)) == len(set(digests)) == len(names)
 
 
 def test_fusing_without_the_instruction_has_another_name(monkeypatch):
-    name, before = machine_code.entry_of("text", 1), known.digest("settings", (1.0,))
+    name, before = entry_of(here(), "text", 1), known.digest("settings", (1.0,))
     monkeypatch.setattr(machine_code, "has_fma", lambda: not processor.has_fma())
-    assert machine_code.entry_of("text", 1) != name
+    assert entry_of(here(), "text", 1) != name
     assert known.digest("settings", (1.0,)) != before
 
 

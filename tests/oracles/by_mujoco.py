@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from isthmus import Model, compile_model
 from isthmus.describe.description import Description, Joint, Link
-from isthmus.spatial.rotations import from_matrix
 from tests.oracles.by_pinocchio import SIZES, plane_basis, se3
 from tests.oracles.quantities import Quantities
 
@@ -19,6 +19,10 @@ from tests.oracles.quantities import Quantities
 def mujoco_of(description: Description, *, dt: float = 1e-3) -> MuJoCo:
     """The same mechanism in MuJoCo, stepped by its Euler."""
     return MuJoCo(description, dt)
+
+
+def quaternion(R: np.ndarray) -> np.ndarray:
+    return Rotation.from_matrix(R).as_quat(scalar_first=True, canonical=True)
 
 
 def numbers(values) -> str:
@@ -117,7 +121,7 @@ class MuJoCo:
         q = np.array(q)
         for at, _, frame in self._free():
             pose = frame * se3(q[at : at + 3], q[at + 3 : at + 7])
-            q[at : at + 7] = [*pose.translation, *from_matrix(pose.rotation)]
+            q[at : at + 7] = [*pose.translation, *quaternion(pose.rotation)]
         self.data.qpos, self.data.qvel = q, self.turned(v)
 
     def state(self) -> tuple[np.ndarray, np.ndarray]:
@@ -125,7 +129,7 @@ class MuJoCo:
         q = np.array(self.data.qpos)
         for at, _, frame in self._free():
             pose = frame.actInv(se3(q[at : at + 3], q[at + 3 : at + 7]))
-            q[at : at + 7] = [*pose.translation, *from_matrix(pose.rotation)]
+            q[at : at + 7] = [*pose.translation, *quaternion(pose.rotation)]
         return q, self.turned(self.data.qvel, back=True)
 
     def turned(self, v, *, back: bool = False) -> np.ndarray:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 import isthmus as ist
-from isthmus.identify.fit import Estimate, Fit
+from isthmus.identify.answer.abstract_fit import Estimate
+from isthmus.identify.fit import Fit
 from tests.identify.motions import SINGLE, recorded
 
 

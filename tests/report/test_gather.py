@@ -39,7 +39,7 @@ def test_windows_of_held_out_runs_are_those_of_the_problem():
     for run, evaluation in zip(
         runs, (shooting.evaluation, shooting.heldout_evaluation), strict=True
     ):
-        assert [s.steps for s in run.spans] == evaluation.windows["steps"].tolist()
+        assert [s.steps for s in run.spans] == evaluation.windows.steps.tolist()
 
 
 def test_windows_that_overlap_are_drawn_once():

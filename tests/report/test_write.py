@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.identify.fit import Estimate
+from isthmus.identify.answer.abstract_fit import Estimate
 from isthmus.report.write import page
 from tests.report.fits import Outline, made_up, real
 

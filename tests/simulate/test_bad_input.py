@@ -6,7 +6,7 @@ import equinox as eqx
 import numpy as np
 import pytest
 
-from isthmus import Control, State, compile_model, rollout, rollout_many, step
+from isthmus import RK4, Control, State, compile_model, rollout, rollout_many, step
 from isthmus.errors import BadOption, BadShape, IsthmusError, UnknownSignal
 from tests import trees
 
@@ -43,6 +43,14 @@ FAULTS = {
     "zero dt": (lambda: step(MODEL, START, None, 0.0), BadOption, "dt must be a positive"),
     "integrator": (
         lambda: step(MODEL, START, None, 0.1, integrator="rk5"), BadOption, "'rk5'.*Did you mean 'rk4'"
+    ),
+    "explicit": (
+        lambda: rollout(MODEL, START, None, 0.1, steps=1, integrator="rk4", explicit=True), BadOption,
+        "explicit=True is an option of 'semi_implicit'; 'rk4' is explicit without it",
+    ),
+    "substeps twice": (
+        lambda: step(MODEL, START, None, 0.1, integrator=RK4(substeps=2), substeps=3), BadOption,
+        r"substeps is given twice: 3 and RK4\(substeps=2\)",
     ),
     "substeps": (lambda: step(MODEL, START, None, 0.1, substeps=0), BadOption, "substeps must be a whole number"),
     "checkpoint": (

@@ -8,7 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from isthmus import Control, State, compile_model, rollout, rollout_many, step
+from isthmus import (
+    RK4,
+    Control,
+    Euler,
+    SemiImplicit,
+    State,
+    compile_model,
+    rollout,
+    rollout_many,
+    step,
+)
+from isthmus.simulate.integrate import integrator_of
 from tests import trees
 
 MODEL = compile_model(trees.pendulum(2, damping=0.1))
@@ -77,6 +88,25 @@ def test_substeps_are_shorter_steps_under_the_same_control(integrator):
     one = rollout(MODEL, START, TORQUES, DT, substeps=3, integrator=integrator)
     many = rollout(MODEL, START, np.repeat(TORQUES, 3, axis=0), DT / 3, integrator=integrator)
     np.testing.assert_allclose(one.q, many.q[::3], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("value", "options"),
+    [
+        (SemiImplicit(), {}),
+        (SemiImplicit(explicit=True, substeps=2), {"explicit": True, "substeps": 2}),
+        (Euler(), {"integrator": "explicit_euler"}),
+        (RK4(substeps=3), {"integrator": "rk4", "substeps": 3}),
+    ],
+)
+def test_an_integrator_is_a_value_or_a_name_with_options(value, options):
+    assert integrator_of(**options) == value
+    assert integrator_of(**value.options()) == value
+    one, same = (
+        step(MODEL, START, None, DT, integrator=value),
+        step(MODEL, START, None, DT, **options),
+    )
+    np.testing.assert_array_equal(one.q, same.q)
 
 
 def end_of(model, checkpoint, steps):

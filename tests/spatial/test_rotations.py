@@ -51,9 +51,6 @@ def test_matrices_multiply_as_quaternions_do(a, b):
 def test_the_length_and_the_sign_of_a_quaternion_do_not_matter(q):
     np.testing.assert_allclose(matrix(3.0 * q), matrix(q), atol=1e-12)
     np.testing.assert_allclose(matrix(-q), matrix(q), atol=1e-12)
-    unit = so3.normalise(q)
-    back = so3.from_matrix(matrix(q))
-    np.testing.assert_allclose(np.abs(np.dot(back, unit)), 1.0, atol=1e-12)
 
 
 def test_a_turn_about_an_axis_is_the_exponential():
@@ -62,17 +59,6 @@ def test_a_turn_about_an_axis_is_the_exponential():
     np.testing.assert_allclose(
         so3.about(axis, jnp.array(0.7)), jax.scipy.linalg.expm(skew(0.7 * axis)), atol=1e-14
     )
-
-
-def test_roll_pitch_and_yaw_turn_about_fixed_axes():
-    r, p, y = 0.3, -0.5, 1.1
-    x, z = np.eye(3)[0], np.eye(3)[2]
-    expected = (
-        so3.about(z, jnp.array(y))
-        @ so3.about(np.eye(3)[1], jnp.array(p))
-        @ so3.about(x, jnp.array(r))
-    )
-    np.testing.assert_allclose(matrix(so3.from_rpy(np.array([r, p, y]))), expected, atol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -107,3 +93,17 @@ def test_the_torque_of_a_force_on_a_rotation_vector_has_its_power(size):
     turn, force = size * np.array([0.6, -0.48, 0.64]), np.array([1.0, 2.0, -0.5])
     np.testing.assert_allclose(torque_of(turn, force), power_on(turn, force), atol=1e-7)
     np.testing.assert_allclose(torque_of(turn, turn), turn, atol=1e-14)
+
+
+def test_numpy_in_gives_numpy_out_and_the_same_numbers():
+    a, b = np.random.default_rng(0).normal(size=(2, 4))
+    for f, numbers in (
+        (so3.product, (a, b)),
+        (so3.conjugate, (a,)),
+        (so3.matrix, (a,)),
+        (so3.normalise, (a,)),
+    ):
+        plain, traced = f(*numbers), f(*map(jnp.asarray, numbers))
+        assert isinstance(plain, np.ndarray)
+        assert isinstance(traced, jax.Array)
+        np.testing.assert_allclose(plain, traced, rtol=1e-14)

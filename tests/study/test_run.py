@@ -39,7 +39,7 @@ def study(tmp_path):
 def test_a_study_finds_the_masses_and_leaves_its_results_in_a_folder(study, tmp_path):
     fit = ist.run_study(tmp_path / "study.toml")
     assert abs(fit["link/rod_1/mass"].value - 1.2) < 0.05
-    names = {"fit.json", "fit.npz", "study.toml", "table.txt", "report.html"}
+    names = {"fit.json", "fit.npz", "model.safetensors", "study.toml", "table.txt", "report.html"}
     names |= {"pendulum_2.urdf", "pendulum_2.xml", "pendulum_2.safetensors"}
     assert {path.name for path in (tmp_path / "fit").iterdir()} == names
     again = ist.load(tmp_path / "fit" / "pendulum_2.safetensors")

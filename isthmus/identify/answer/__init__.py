@@ -1,4 +1,5 @@
 """What is said about a result: standard errors, undetermined directions, fit quality, tables, files.
 
-`sensitivity.py` is the place to start.
+`abstract_fit.py` has the fields of a fit; `sensitivity.py` computes errors and undetermined directions, which
+`null_space_text.py` puts into words; `table.py` prints, `files.py` saves.
 """

@@ -7,18 +7,13 @@ was measured, and that of what acted, each against the simulation.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
-import jax
 import numpy as np
 
 from isthmus.identify.evaluate.evaluation import Evaluation
 
-if TYPE_CHECKING:
-    from isthmus.identify.problem.problem import Problem
-
-CLEAR = 0.5
-"""Part of the remaining squares that a shift must explain: less may be any other fault of the model."""
+MIN_SHARE_EXPLAINED = 0.5
+"""Share of the remaining squares that a shift must explain; less may be any other error of the model."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,29 +24,28 @@ class Shift:
     rows: float
     error: float
     share: float
-    """Which part of the squares that are left it explains."""
+    """The share of the remaining squares that it explains."""
 
     @property
-    def worry(self) -> str:
-        """A sentence where the shift is clearly there."""
-        if abs(self.rows) < max(0.3, 4.0 * self.error) or self.share < CLEAR:
+    def warning(self) -> str:
+        """A sentence if the shift is significant, else empty."""
+        if abs(self.rows) < max(0.3, 4.0 * self.error) or self.share < MIN_SHARE_EXPLAINED:
             return ""
         late = "late" if self.rows > 0 else "early"
         return f"{self.what} seem {abs(self.rows):.2g} rows {late}; check the time stamps, or free a delay."
 
     def __str__(self) -> str:
-        said = f"time alignment: {self.what} {self.rows:+.2g} ± {self.error:.1g} rows late"
-        return f"{said}, which explains {100 * max(self.share, 0.0):.0f} % of what is left"
+        shift = f"time alignment: {self.what} {self.rows:+.2g} ± {self.error:.1g} rows late"
+        return f"{shift}, which explains {100 * max(self.share, 0.0):.0f} % of the residual"
 
 
-def shifts(problem: Problem, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift, ...]:
+def shifts(evaluation: Evaluation, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift, ...]:
     """Shifts of what was measured, and of the commands where there are any."""
-    evaluation = problem.evaluation
     if evaluation.plan.delayed:
         return ()
     r = evaluation.residuals(x[None])[0].ravel()
     directions = {"measurements": measured_rate(evaluation).ravel()}
-    if evaluation.windows["control"].torque is not None:
+    if evaluation.windows.control.torque is not None:
         directions["commands"] = _command_rate(evaluation, x).ravel()
     known = {
         name: d
@@ -67,7 +61,7 @@ def shifts(problem: Problem, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift
     fitted, left = _explained(scaled, r)
     noise = np.sqrt(left / max(evaluation.data - full.shape[1], 1))
     inverse = np.linalg.pinv(scaled.T @ scaled, rcond=1e-12)
-    spread = np.sqrt(np.maximum(np.diag(inverse), 0.0))  # rounding may leave less than nothing
+    spread = np.sqrt(np.maximum(np.diag(inverse), 0.0))  # rounding may make it negative
     found = []
     for k, name in enumerate(known):
         without = _explained(np.delete(scaled, k, axis=1), r)[1]
@@ -89,7 +83,7 @@ def _explained(columns: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, float]:
 
 def measured_rate(evaluation: Evaluation) -> np.ndarray:
     """What one row of lag of the measurements adds to the weighted differences, (windows, rows, width)."""
-    target, weight = evaluation.windows["target"], evaluation.windows["weight"]
+    target, weight = evaluation.windows.target, evaluation.windows.weight
     rate = np.zeros_like(weight)
     place = column = 0
     for c in evaluation.plan.channels:
@@ -98,7 +92,7 @@ def measured_rate(evaluation: Evaluation) -> np.ndarray:
             if c.name == "joint/position":
                 y = np.unwrap(y, axis=1)
             rate[..., column : column + c.width] = np.gradient(y, axis=1)
-            ends = np.arange(len(y)), evaluation.windows["steps"]  # behind them, rows only repeat
+            ends = np.arange(len(y)), evaluation.windows.steps  # behind them, rows only repeat
             rate[(*ends, slice(column, column + c.width))] = y[ends] - y[ends[0], ends[1] - 1]
         place, column = place + c.size, column + c.width
     return rate * weight
@@ -106,12 +100,12 @@ def measured_rate(evaluation: Evaluation) -> np.ndarray:
 
 def _command_rate(evaluation: Evaluation, x: np.ndarray) -> np.ndarray:
     """What one row of lag of the commands in the log adds to the weighted differences."""
+    control = evaluation.windows.control
+    torque = np.asarray(control.torque)
 
     def moved(rows: int) -> np.ndarray:
-        torque = evaluation.windows["control"].torque
         index = np.clip(np.arange(torque.shape[1]) + rows, 0, torque.shape[1] - 1)
-        control = jax.tree.map(lambda y: y, evaluation.windows["control"])
-        control = dataclasses.replace(control, torque=torque[:, index])
-        return evaluation.changed(control=control).residuals(x[None])[0]
+        late = dataclasses.replace(control, torque=torque[:, index])
+        return evaluation.changed(control=late).residuals(x[None])[0]
 
     return 0.5 * (moved(-1) - moved(1))

@@ -1,111 +1,117 @@
-"""A fit on disk: `fit.json` for what people read, `fit.npz` for arrays; no pickle."""
+"""A fit on disk: `fit.json` for people to read, `fit.npz` for arrays, `model.safetensors` for the model; no pickle.
+
+The model is written as `ist.save` does, so that `ist.load` reads it. Version 0.1 wrote its numbers into `fit.npz` and
+its topology into `fit.json` (format 1); such folders are still read.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
 
+from isthmus.disk import whole_file
 from isthmus.errors import BadFile, BadOption, MissingFile
-from isthmus.model.model import Model, leaf_fields
+from isthmus.files.load import load as load_model
+from isthmus.files.save import save as save_model
+from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
+from isthmus.model.model import Model
 
-if TYPE_CHECKING:
-    from isthmus.identify.fit import Fit
-
-FORMAT = "isthmus fit 1"
+FORMAT, FIRST_FORMAT = "isthmus fit 2", "isthmus fit 1"
+TEXT, ARRAYS, MODEL = "fit.json", "fit.npz", "model.safetensors"
 
 
-def save(fit: Fit, folder: Path) -> Path:
-    """Writes the two files."""
+def save(fit: AbstractFit, folder: Path) -> Path:
+    """Writes the three files."""
     folder.mkdir(parents=True, exist_ok=True)
-    leaves, static = [field for field, _ in leaf_fields()], _static(fit.model)
-    arrays = {f"model/{field}": np.asarray(getattr(fit.model, field)) for field in leaves}
-    weights = jax.tree.leaves(fit.model.networks)
-    arrays |= {f"network/{k}": np.asarray(w) for k, w in enumerate(weights) if hasattr(w, "shape")}
-    arrays |= {"covariance": fit.covariance, "correlations": fit.correlations, "x": fit.x}
+    save_model(fit.model, folder / MODEL)
+    with whole_file(folder / ARRAYS) as file:
+        np.savez_compressed(file, covariance=fit.covariance, correlations=fit.correlations, x=fit.x)
     text = {
-        "format": FORMAT, "model": static,
+        "format": FORMAT, "model": fit.model.name,
+        "digests": {name: _digest(folder / name) for name in (ARRAYS, MODEL)},
         "estimates": {n: dataclasses.asdict(e) for n, e in fit.estimates.items()},
         "noise": fit.noise, "errors": fit.errors, "heldout": fit.heldout, "status": fit.status, "loss": fit.loss,
         "history": fit.history, "evaluations": fit.evaluations, "seconds": fit.seconds,
         "islands": fit.islands, "warnings": fit.warnings, "undetermined": fit.undetermined, "settings": fit.settings,
     }  # fmt: skip
-    stored: dict[str, Any] = arrays
-    np.savez_compressed(folder / "fit.npz", **stored)
-    (folder / "fit.json").write_text(json.dumps(text, indent=1, default=float), encoding="utf-8")
+    with whole_file(folder / TEXT) as file:  # last: it says which files belong to it
+        file.write(json.dumps(text, indent=1, default=float).encode())
     return folder
 
 
-def load(folder: Path, like: Model | None) -> Fit:
-    """Reads the two files."""
-    from isthmus.identify.fit import Estimate, Fit
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
+
+def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The fields of a fit; `networks`: classes of the caller's own, as `ist.load` takes them."""
     text, arrays = _read(folder)
+    for name, digest in text.get("digests", {}).items():
+        if not (folder / name).is_file() or _digest(folder / name) != digest:
+            raise BadFile(
+                f"{folder / name} does not belong to {TEXT} beside it: it was changed, or a run was stopped while it "
+                "wrote. Fit again."
+            )
+    if text["format"] == FIRST_FORMAT:
+        model = _model_of_first_format(text["model"], arrays, like, folder)
+    else:
+        model = load_model(folder / MODEL, networks=networks)
     pairs = lambda errors: None if errors is None else {n: (a, b) for n, (a, b) in errors.items()}
-    return Fit(
-        model=_model(text["model"], arrays, like, folder),
-        estimates={n: Estimate(**e) for n, e in text["estimates"].items()},
-        covariance=arrays["covariance"], correlations=arrays["correlations"], noise=text["noise"],
-        errors=pairs(text["errors"]) or {}, heldout=pairs(text["heldout"]), status=text["status"],
-        loss=text["loss"], history=tuple(text["history"]), evaluations=text["evaluations"],
-        seconds=text["seconds"], warnings=tuple(text["warnings"]), undetermined=tuple(text["undetermined"]),
-        settings=text["settings"], x=arrays["x"], islands=tuple(map(tuple, text.get("islands", ()))),
-    )  # fmt: skip
+    same = ("noise", "status", "loss", "evaluations", "seconds", "settings")
+    return {
+        **{name: text[name] for name in same},
+        **{name: tuple(text[name]) for name in ("history", "warnings", "undetermined")},
+        **{name: arrays[name] for name in ("covariance", "correlations", "x")},
+        "model": model,
+        "estimates": {n: Estimate(**e) for n, e in text["estimates"].items()},
+        "errors": pairs(text["errors"]) or {},
+        "heldout": pairs(text["heldout"]),
+        "islands": tuple(map(tuple, text.get("islands", ()))),
+    }
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    for name in ("fit.json", "fit.npz"):
+    for name in (TEXT, ARRAYS):
         if not (folder / name).is_file():
             raise MissingFile(f"{folder} has no {name}: it is no folder that Fit.save wrote.")
     try:
-        text = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
-        with np.load(folder / "fit.npz", allow_pickle=False) as stored:
+        text = json.loads((folder / TEXT).read_text(encoding="utf-8"))
+        with np.load(folder / ARRAYS, allow_pickle=False) as stored:
             arrays = dict(stored)
     except (ValueError, zipfile.BadZipFile, OSError) as broken:
         raise BadFile(f"{folder} cannot be read: {broken}.") from broken
-    if not isinstance(text, dict) or text.get("format") != FORMAT:
-        raise BadFile(f"{folder / 'fit.json'} was not written by Fit.save.")
+    if not isinstance(text, dict) or text.get("format") not in (FORMAT, FIRST_FORMAT):
+        raise BadFile(f"{folder / TEXT} was not written by Fit.save.")
     return text, arrays
 
 
-def _static(model: Model) -> dict[str, Any]:
-    """Topology, as plain data."""
-    fields = [f for f in dataclasses.fields(model) if f.metadata.get("static")]
-    plain = {f.name: getattr(model, f.name) for f in fields}
-    return {name: value for name, value in plain.items() if _is_plain(value)}
+# format 1 ------------------------------------------------------------------------------------------------
 
 
-def _is_plain(value: Any) -> bool:
-    try:
-        json.dumps(value)
-    except TypeError:
-        return False
-    return True
-
-
-def _model(
+def _model_of_first_format(
     static: dict[str, Any], arrays: dict[str, np.ndarray], like: Model | None, folder: Path
 ) -> Model:
+    """The model of a fit that version 0.1 saved; one with networks needs `like`, for their structure."""
     leaves = {
         name.removeprefix("model/"): x for name, x in arrays.items() if name.startswith("model/")
     }
     weights = [arrays[f"network/{k}"] for k in range(sum(n.startswith("network/") for n in arrays))]
     if like is not None:
-        model = dataclasses.replace(like, **leaves)
-        if not weights:
-            return model
-        old, tree = jax.tree.flatten(model.networks)
-        return dataclasses.replace(
-            model, networks=jax.tree.unflatten(tree, _swapped(old, weights, folder))
-        )
+        old, tree = jax.tree.flatten(like.networks)
+        networks = jax.tree.unflatten(tree, _swapped(old, weights, folder)) if weights else ()
+        return dataclasses.replace(like, **leaves, networks=networks or like.networks)
     if weights:
         raise BadOption(
-            f"the fit in {folder} has networks: give the model it was made from, Fit.load(folder, like=)."
+            f"the fit in {folder} was saved by isthmus 0.1 and has networks: give the model it was made from, "
+            "Fit.load(folder, like=)."
         )
     return Model(**{name: _tuples(value) for name, value in static.items()}, **leaves)
 

@@ -1,4 +1,4 @@
-"""What a fitted model still lacks: the torque that is missing in every step, against every signal of the log.
+"""Torques that a fitted model lacks in each step, correlated with every signal of the log.
 
 From each measured state the model makes one step; what the velocity then lacks, times the inertia, is a torque that
 something unmodelled exerts. If it follows the sign of a velocity there is dry friction, if a position, a spring.
@@ -7,25 +7,22 @@ something unmodelled exerts. If it follows the sign of a velocity there is dry f
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from isthmus.dynamics.crba import mass_matrix
-from isthmus.identify.problem.logs import Log
+from isthmus.identify.logs.log import Log
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, fresh_memory
 from isthmus.simulate.engine import compiled
-from isthmus.simulate.integrate import Scheme, advance
+from isthmus.simulate.integrate import Integrator, advance
 
-if TYPE_CHECKING:
-    from isthmus.identify.problem.problem import Problem
-
-CLEAR = 0.2
-"""Correlation above which something is told."""
+MIN_CORRELATION = 0.2
+"""Correlation above which a missing torque is reported."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,9 +43,9 @@ class Missing:
         )
 
 
-def missing(problem: Problem, model: Model) -> tuple[Missing, ...]:
+def missing(logs: Sequence[Log], scheme: Integrator, model: Model) -> tuple[Missing, ...]:
     """Missing torques that clearly follow a signal, the strongest of each degree of freedom first."""
-    parts = [_one(problem, model, log) for log in problem.logs if len(log) > 3]
+    parts = [_one(scheme, model, log) for log in logs if len(log) > 3]
     if not parts:
         return ()
     lacking = np.concatenate([torque for torque, _ in parts])
@@ -70,26 +67,26 @@ def _followed(name: str, torque: np.ndarray, signals: dict[str, np.ndarray]) -> 
         x = x - x.mean()
         size = np.linalg.norm(x) * np.linalg.norm(torque)
         r = float(x @ torque / size) if size > 0 else 0.0
-        if abs(r) > max(CLEAR, 5.0 / np.sqrt(len(x))):
+        if abs(r) > max(MIN_CORRELATION, 5.0 / np.sqrt(len(x))):
             hits.append(Missing(name, signal, r, float(abs(r) * np.std(torque))))
     yield from sorted(hits, key=lambda hit: -abs(hit.correlation))[:3]
 
 
-def _one(problem: Problem, model: Model, log: Log) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _one(scheme: Integrator, model: Model, log: Log) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Missing torques (rows, dof) of one log, and the signals they may follow."""
     known = np.all(np.isfinite(log.q), axis=1) & np.all(np.isfinite(log.v), axis=1)
     rows = np.flatnonzero(known[:-1] & known[1:])
     control = jax.tree.map(lambda x: np.asarray(x)[rows], log.control)
     row = (log.q[rows], log.v[rows], control, log.v[rows + 1])
     dt = np.float64(log.dt)
-    torques = _lacking(problem.scheme, (model, dt, *jax.tree.map(lambda x: x[0], row)))
+    torques = _lacking(scheme, (model, dt, *jax.tree.map(lambda x: x[0], row)))
     same, each = jax.tree.leaves((model, dt)), jax.tree.leaves(row)
     shared = [True] * len(same) + [False] * len(each)
     (found,) = torques.flat_map([*same, *each], shared=shared)
     return found, _signals(model, log, rows)
 
 
-def _lacking(scheme: Scheme, example: tuple) -> Any:
+def _lacking(scheme: Integrator, example: tuple) -> Any:
     """`(model, dt, q, v, control, v one row later) -> torque that a step lacks`, as native code."""
 
     def run(model: Model, dt: Any, q: Any, v: Any, control: Control, after: Any) -> Any:

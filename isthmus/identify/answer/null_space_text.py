@@ -14,28 +14,28 @@ from jaxtyping import Float
 
 from isthmus.identify.evaluate.evaluation import Evaluation
 
-PART = 0.03
+MIN_SHARE = 0.03
 """Share of a direction below which a number has no part in it."""
-SMALL = 0.05
+MIN_TERM = 0.05
 """Share of the largest term of a sum below which a term is left out."""
-TRIAL = 0.15
+TRIAL_CHANGE = 0.15
 """Relative change by which a direction is tried out."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Undetermined:
-    """Some numbers of which the data only determines a few combinations."""
+    """Parameters of which the data determines only some combinations."""
 
     names: tuple[str, ...]
     combinations: tuple[str, ...]
     rival: str = ""
-    """Who else can bring about the same."""
+    """What else can have the same effect."""
     linear: bool = False
     """Whether the combinations are sums, whose weights hold near the estimates."""
 
     def __str__(self) -> str:
         if self.rival:
-            return f"{', '.join(self.names)} cannot be told from what the {self.rival} can do."
+            return f"{', '.join(self.names)} cannot be distinguished from what the {self.rival} can do."
         if not self.combinations:
             have = "has" if len(self.names) == 1 else "have"
             return f"{', '.join(self.names)} {have} no effect on what is compared."
@@ -45,32 +45,28 @@ class Undetermined:
 
 
 def undetermined(
-    evaluation: Evaluation,
-    z: Float[np.ndarray, " p"],
-    null: Float[np.ndarray, "p k"],
-    held: np.ndarray,
-    size: np.ndarray,
+    evaluation: Evaluation, z: Float[np.ndarray, " p"], null: Float[np.ndarray, "p k"]
 ) -> tuple[Undetermined, ...]:
-    """What is not determined, one entry for each set of numbers that belong together."""
+    """What is not determined, one entry for each group of coupled parameters."""
     names = evaluation.plan.parameters.names
     if len(names) != len(z):
         return ()
     share = null @ null.T
     found = []
-    for part in components(np.abs(share) > PART * PART):
+    for part in components(np.abs(share) > MIN_SHARE * MIN_SHARE):
         rows = null[part]
         basis = np.linalg.svd(rows, full_matrices=False)
-        own = basis[0][:, basis[1] > PART]
+        own = basis[0][:, basis[1] > MIN_SHARE]
         physical = [names[k] for k in part if not names[k].startswith("network/")]
-        if len(physical) < len(part):  # weights have many ways to do the same, which is no news
+        if len(physical) < len(part):  # weights of networks are always redundant
             found += [Undetermined(tuple(physical), (), "networks")] if physical else []
         elif own.size:
-            found.append(_told(evaluation, z, names, np.array(part), own))
+            found.append(_in_words(evaluation, z, names, np.array(part), own))
     return tuple(found)
 
 
 def components(linked: np.ndarray) -> list[list[int]]:
-    """Sets of numbers that hang together; those that are linked with nothing, not even themselves, are left out."""
+    """Connected components of a graph; nodes without any link, not even to themselves, are left out."""
     left = {k for k in range(len(linked)) if linked[k, k]}
     found = []
     while left:
@@ -85,7 +81,7 @@ def components(linked: np.ndarray) -> list[list[int]]:
     return found
 
 
-def _told(
+def _in_words(
     evaluation: Evaluation, z: np.ndarray, names: tuple[str, ...], part: np.ndarray, own: np.ndarray
 ) -> Undetermined:
     """`own`: basis of the undetermined relative changes of the numbers in `part`."""
@@ -94,7 +90,7 @@ def _told(
     if rank == len(part):
         return Undetermined(called, ())
     alike = len({name.rsplit("/", 1)[-1].split("[")[0] for name in called}) == 1
-    if rank == 1 and alike and np.ptp(own[:, 0]) < PART and len(part) > 2:
+    if rank == 1 and alike and np.ptp(own[:, 0]) < MIN_SHARE and len(part) > 2:
         return Undetermined(called, (f"the ratios of {', '.join(called)}",))
     products = simple(complement(own))
     if products is not None and _is_product(evaluation, z, part, own):
@@ -140,7 +136,7 @@ def _is_product(evaluation: Evaluation, z: np.ndarray, part: np.ndarray, own: np
     """Whether numbers may move far by equal factors, rather than by equal amounts, without a change of the cost."""
     if np.any(z[part] == 0.0):
         return False
-    move = TRIAL * own[:, 0] / np.abs(own[:, 0]).max()
+    move = TRIAL_CHANGE * own[:, 0] / np.abs(own[:, 0]).max()
     X = np.tile(np.concatenate([z, np.zeros(evaluation.size - len(z))]), (3, 1))
     X[1, part] *= np.exp(move)
     X[2, part] *= 1.0 + move
@@ -162,14 +158,14 @@ def as_product(exponents: list[Fraction], names: tuple[str, ...]) -> str:
 
 
 def as_sum(weights: np.ndarray, names: tuple[str, ...], values: np.ndarray) -> str:
-    """`a + 0.5 b − c`: the leading one, then the largest terms first; what hardly counts is left out."""
+    """`a + 0.5 b − c`: the leading one, then the largest terms first; small terms are left out."""
     size = np.abs(weights * values)
     lead = int(np.argmax(np.abs(weights) > 1e-6))
     order = [lead, *(int(k) for k in np.argsort(-size, kind="stable") if k != lead)]
     parts: list[str] = []
     for k in order:
         w = float(weights[k])
-        if k != lead and (size[k] < SMALL * size.max() or abs(w) < 1e-6):
+        if k != lead and (size[k] < MIN_TERM * size.max() or abs(w) < 1e-6):
             continue
         factor = "" if abs(abs(w) - 1.0) < 5e-3 else f"{two_digits(abs(w))} "
         sign = ("− " if w < 0 else "+ ") if parts else ("−" if w < 0 else "")

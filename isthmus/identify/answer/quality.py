@@ -1,16 +1,12 @@
-"""How far simulation and measurement differ, signal by signal, before and after a fit."""
+"""Root mean square differences between simulation and measurement, signal by signal, before and after a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isthmus.identify.evaluate.evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from isthmus.identify.problem.problem import Problem
 
 Errors = dict[str, tuple[float, float]]
 """Root mean square of the differences of each signal [its unit]: before, after."""
@@ -21,7 +17,7 @@ def errors_of(
 ) -> Errors:
     """Of each channel at two points."""
     r, _ = evaluation.residuals(np.stack([before, after]))
-    used = evaluation.windows["weight"] > 0
+    used = evaluation.windows.weight > 0
     errors, column = {}, 0
     for c in evaluation.plan.channels:
         block = slice(column, column + c.width)
@@ -32,9 +28,3 @@ def errors_of(
         errors[c.text] = (first, second)
         column += c.width
     return errors
-
-
-def heldout_errors(problem: Problem, before: np.ndarray, after: np.ndarray) -> Errors | None:
-    """The same for motion that was not fitted; None: there is none."""
-    evaluation = problem.heldout_evaluation
-    return None if evaluation is None else errors_of(evaluation, problem.sigma, before, after)

@@ -1,7 +1,7 @@
-"""What the data can tell: covariance of the free numbers from the Gauss-Newton matrix, and what is not determined.
+"""Covariance of the parameters from the Gauss-Newton matrix, and which combinations the data does not determine.
 
 With residuals `r`, Jacobian `J` and `N` data, the noise is `s² = rᵀr / (N − p)` and the covariance `s² (JᵀJ)⁻¹`
-(Nocedal and Wright 2006, chapter 10). Directions in which `JᵀJ` vanishes are left out of it and told in words.
+(Nocedal and Wright 2006, chapter 10). Directions in which `JᵀJ` vanishes are left out of it and described in words.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ AT_BOUND = 1e-6
 
 @dataclasses.dataclass(frozen=True)
 class Sensitivity:
-    """What a fit knows about its numbers, in the order of the parameters' names."""
+    """Uncertainty of the parameters, in the order of their names."""
 
     values: Float[np.ndarray, " p"]
     errors: Float[np.ndarray, " p"]
-    """Standard errors; nan at a bound, infinite where the data does not tell."""
+    """Standard errors; nan at a bound, infinite where the data does not determine a number."""
     covariance: Float[np.ndarray, "p p"]
     noise: float
     """Estimated noise, in units of the noise that the weights assume."""
@@ -57,15 +57,15 @@ def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivi
     inverse, null = pseudo_inverse(H * size[:, None] * size[None], held)
     C = noise**2 * report @ (size[:, None] * inverse * size[None]) @ report.T
     errors = _errors(C, report, size, null, held)
-    telling = physical(null, parameters.is_weight())
-    told = undetermined(evaluation, z, telling, held, size) if telling.size else ()
+    null = physical(null, parameters.is_weight())
+    open_ = undetermined(evaluation, z, null) if null.size else ()
     names = parameters.names
     stuck = tuple(names[k] for k in np.flatnonzero(held)) if len(names) == p else ()
-    return Sensitivity(values, errors, C, noise, stuck, tuple(str(t) for t in told))
+    return Sensitivity(values, errors, C, noise, stuck, tuple(map(str, open_)))
 
 
 def unknown(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivity:
-    """The numbers without errors, for networks: a matrix of all weights would cost more than their search."""
+    """Estimates without errors, for networks: a matrix of all weights would cost more than the search."""
     parameters = evaluation.plan.parameters
     z = x[: parameters.size]
     values, _ = parameters.reported(z)

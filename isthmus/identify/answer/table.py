@@ -3,47 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
 from isthmus.identify.answer.quality import Errors
 from isthmus.identify.search.as_dict import in_words
 from isthmus.phases import counted
 
-if TYPE_CHECKING:
-    from isthmus.identify.fit import Estimate, Fit
-
-MOST = 40
-"""So many numbers are listed one by one; of more weights than that, only how many there are is said."""
-MUCH = 3.0
-"""Times the assumed noise beyond which something else than noise remains."""
+MAX_ROWS_SHOWN = 40
+"""Number of estimates that are listed; of the rest, and of weights of networks, only the count is given."""
+MAX_NOISE_RATIO = 3.0
+"""Residuals above this many times the assumed noise are not explained by noise."""
 
 
-def as_text(fit: Fit) -> str:
-    """Estimates with errors, differences before and after, what is doubtful."""
+def as_text(fit: AbstractFit) -> str:
+    """Estimates with errors, differences before and after, warnings."""
     shown = {n: e for n, e in fit.estimates.items() if not n.startswith("network/")}
-    listed = dict(list(shown.items())[:MOST])
+    listed = dict(list(shown.items())[:MAX_ROWS_SHOWN])
     rows = [("", "estimate", "± error", "start", "unit"), *(_row(n, e) for n, e in listed.items())]
     lines = columns(rows)
     if left := len(fit.estimates) - len(listed):
         lines.append(
-            f"and {left} more numbers ({len(fit.estimates) - len(shown)} of them weights of networks)"
+            f"and {counted(left, 'more parameter')}, {len(fit.estimates) - len(shown)} of them weights of networks"
         )
     lines += ["", *_differences(fit)]
     number, unit = effort(fit)
     how = in_words(fit.settings.get("search", {})) or "search"
     effort_text = f"loss {fit.loss:.6g} after {counted(number, unit)}, {fit.seconds:.2g} s"
     lines += [f"{how}: {fit.status}; {effort_text}"]
-    lines += [f"noise: {fit.noise:.3g} times what was assumed"]
-    lines += [f"doubtful: {more}"] if (more := much_remains(fit)) else []
+    lines += [f"residual / assumed noise: {fit.noise:.3g}"]
+    lines += [f"warning: {text}"] if (text := noise_warning(fit)) else []
     lines += [f"correlated: {a} with {b}, {c:+.3f}" for a, b, c in strong(fit)]
-    lines += [f"doubtful: {text}" for text in fit.warnings]
+    lines += [f"warning: {text}" for text in fit.warnings]
     return "\n".join(lines)
 
 
-def strong(fit: Fit, most: float = 0.95) -> list[tuple[str, str, float]]:
-    """Pairs of estimates that the data can hardly tell apart."""
+def strong(fit: AbstractFit, most: float = 0.95) -> list[tuple[str, str, float]]:
+    """Pairs of strongly correlated estimates."""
     names, C = list(fit.estimates), np.nan_to_num(fit.correlations)
     physical = [k for k, name in enumerate(names) if not name.startswith("network/")]
     found = [
@@ -57,12 +54,12 @@ def strong(fit: Fit, most: float = 0.95) -> list[tuple[str, str, float]]:
 
 def _row(name: str, e: Estimate) -> tuple[str, ...]:
     error = (
-        "at bound" if np.isnan(e.error) else "not told" if np.isinf(e.error) else f"{e.error:.2g}"
+        "at bound" if np.isnan(e.error) else "unknown" if np.isinf(e.error) else f"{e.error:.2g}"
     )
     return name, f"{e.value:.6g}", error, f"{e.start:.4g}", e.unit
 
 
-def _differences(fit: Fit) -> list[str]:
+def _differences(fit: AbstractFit) -> list[str]:
     def rows(title: str, errors: Errors) -> list[tuple[str, ...]]:
         return [(f"{title} {name}", f"{a:.4g}", f"{b:.4g}") for name, (a, b) in errors.items()]
 
@@ -82,18 +79,18 @@ def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def effort(fit: Fit) -> tuple[int, str]:
+def effort(fit: AbstractFit) -> tuple[int, str]:
     """How long the search was: so many rounds, where it was one in rounds, or steps."""
     rounds = fit.settings.get("search", {}).get("rounds")
     return (max(len(fit.history) - 1, 0), "step") if rounds is None else (rounds, "round")
 
 
-def much_remains(fit: Fit) -> str:
-    """A sentence where more remains than noise explains; empty where not."""
-    told = any(np.any(np.asarray(s) != 1.0) for s in fit.settings.get("noise", {}).values())
-    if not told or not fit.noise > MUCH:
+def noise_warning(fit: AbstractFit) -> str:
+    """A sentence if the residuals are larger than the noise that was given; else empty."""
+    given = any(np.any(np.asarray(s) != 1.0) for s in fit.settings.get("noise", {}).values())
+    if not given or not fit.noise > MAX_NOISE_RATIO:
         return ""
     return (
-        f"what remains is {fit.noise:.3g} times the noise that was assumed: the model lacks something, the time step "
-        "is too long, or windows start in noisy states (MultipleShooting). Standard errors do not know of it."
+        f"the residual is {fit.noise:.3g} times the noise that was assumed: the model lacks something, the time step "
+        "is too long, or windows start in noisy states (MultipleShooting). Standard errors do not include that."
     )

@@ -42,17 +42,12 @@ def compiled_for(plan: Plan, example: Window, rows: int) -> Compiled:
     `rows`: how many rows of logs there are to simulate, in all windows together.
     """
     links = len(plan.parameters.template.link_names)
-    if links * stages(plan) * plan.scheme.substeps <= LARGE_STEP:
+    if links * plan.scheme.stages * plan.scheme.substeps <= LARGE_STEP:
         direct = Compiled(dataclasses.replace(plan, inputs=None), example)
         if direct.written_out <= WRITTEN_OUT:
             return direct
     general = dataclasses.replace(plan, inputs=inputs_of(plan.parameters))
     return Compiled(general, example, hasty=rows <= FEW_ROWS)
-
-
-def stages(plan: Plan) -> int:
-    """How often the dynamics are evaluated in a step."""
-    return 4 if plan.scheme.integrator == "rk4" else 1
 
 
 class Compiled:
@@ -100,7 +95,7 @@ class Compiled:
     @property
     def work(self) -> int:
         """How much code a row of the log is, in links whose dynamics are evaluated once."""
-        return stages(self.plan) * len(self.plan.parameters.template.link_names)
+        return self.plan.scheme.stages * len(self.plan.parameters.template.link_names)
 
     @property
     def written_out(self) -> float:
@@ -133,7 +128,7 @@ class Compiled:
     @functools.cached_property
     def rows(self) -> Any:
         """`(u, window, weights) -> all differences, gradient of their weighted sum`."""
-        count = self.plan.width * self.example["target"].shape[0] + self.plan.gaps
+        count = self.plan.width * self.example.target.shape[0] + self.plan.gaps
         made, kept = programs.rows(self.plan, self.kept), self.kept
         label = "the derivatives"
         return self._native("rows", made, np.zeros(count), label=label, about=kept, result=(0, 0))

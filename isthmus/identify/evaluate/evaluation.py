@@ -15,21 +15,18 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.identify.evaluate.arrow_matrix import Arrow
+from isthmus.identify.evaluate.batch import Points, WindowBatch
 from isthmus.identify.evaluate.compiled import Compiled
+from isthmus.identify.evaluate.dense_matrix import Dense
+from isthmus.identify.evaluate.fingerprint import fingerprint
 from isthmus.identify.evaluate.jacobians import Jacobians
-from isthmus.identify.evaluate.lanes import by_points, in_lanes, points_in_lanes, windows_in_lanes
+from isthmus.identify.evaluate.matrix import AbstractMatrix
 from isthmus.identify.evaluate.window import Plan, Window
-from isthmus.identify.problem.fingerprint import fingerprint
-from isthmus.identify.search.damped import AbstractMatrix
-from isthmus.identify.search.dense import Dense
-from isthmus.identify.search.shooting import Arrow
 from isthmus.losses.penalties import Quadratic, huber
 
-Points = Float[np.ndarray, "islands n"]
-AT_HAND = 40
-"""Up to so many numbers, a Gauss-Newton matrix costs little."""
-WORTH_A_THREAD = 300_000
-"""Scalar operations below which a call is not split over threads."""
+MAX_CHEAP_SIZE = 40
+"""Number of parameters up to which a Gauss-Newton matrix costs little."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Normal:
 
 
 class Evaluation:
-    """The loss of a problem as searches see it."""
+    """The loss of a problem: what searches call."""
 
     def __init__(
         self,
@@ -66,25 +63,22 @@ class Evaluation:
     ) -> None:
         self.plan, self.windows, self.prior = plan, windows, prior
         self.origin = origin
-        """The problem that this is the loss of, where it can be made again from it."""
-        self.leaves = [np.ascontiguousarray(x) for x in jax.tree.leaves(windows)]
+        """The problem, for other processes that make the same evaluation from it; None: not known."""
         self.compiled = compiled or Compiled(plan, jax.tree.map(lambda x: x[0], windows))
+        self.batch = WindowBatch(plan, windows, self.compiled)
         self.evaluations = 0
-        self._side_by_side: dict[int, list[np.ndarray]] = {}
-        self.substeps = plan.scheme.substeps
-        """Steps of the simulation for each row of the log."""
 
     # sizes and bounds -------------------------------------------------------------------------------------------
 
     @property
     def count(self) -> int:
         """How many windows there are."""
-        return len(self.windows["steps"])
+        return self.batch.count
 
     @property
     def own(self) -> int:
         """How many numbers of its start each window may move."""
-        return len(self.plan.start_rows)
+        return self.batch.own
 
     @property
     def size(self) -> int:
@@ -93,7 +87,7 @@ class Evaluation:
 
     @property
     def start(self) -> Float[np.ndarray, " n"]:
-        """Where the problem says to begin; windows as measured."""
+        """The start of the search; windows start as measured."""
         return np.concatenate([self.plan.parameters.start, np.zeros(self.count * self.own)])
 
     @property
@@ -107,17 +101,21 @@ class Evaluation:
     @property
     def data(self) -> int:
         """How many numbers are compared."""
-        return int(np.count_nonzero(self.windows["weight"]))
+        return int(np.count_nonzero(self.windows.weight))
 
     @functools.cached_property
     def fingerprint(self) -> str:
         """A digest of all that the loss is made of."""
-        return fingerprint(self)
+        bounds = [self.start, self.low, self.high]
+        numbers = [self.prior.mean, self.prior.precision, *bounds]
+        return fingerprint(self.plan, self.windows, numbers)
 
     @property
     def matrix_at_hand(self) -> bool:
         """Whether a Gauss-Newton matrix costs little: few numbers, or a search has compiled it already."""
-        return self.plan.size <= AT_HAND or bool({"columns", "rows"} & set(vars(self.compiled)))
+        return self.plan.size <= MAX_CHEAP_SIZE or bool(
+            {"columns", "rows"} & set(vars(self.compiled))
+        )
 
     @property
     def matrix_is_cheap(self) -> bool:
@@ -130,9 +128,9 @@ class Evaluation:
         """The quadratic model around each point."""
         self.evaluations += len(X)
         if self.plan.inputs is not None:
-            return self._assembled(X, *Jacobians(self).normal(X))
+            return self._assembled(X, *Jacobians(self.batch).normal(X))
         n = self.plan.size
-        cost, gradient, upper = self._map(self.compiled.normal, self.of_window(X))
+        cost, gradient, upper = self.batch.map(self.compiled.normal, self.batch.of_window(X))
         H = np.zeros((*upper.shape[:2], n, n))
         rows, columns = np.triu_indices(n)
         H[..., rows, columns] = upper
@@ -144,7 +142,8 @@ class Evaluation:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Cost and gradient of each point; of some windows only, scaled up to all, where they are given."""
         self.evaluations += len(X)
-        cost, slope = self._map(self.compiled.gradient, self.of_window(X), windows=windows)
+        U = self.batch.of_window(X)
+        cost, slope = self.batch.map(self.compiled.gradient, U, windows=windows)
         gradient = slope if self.plan.inputs is None else self._by_free_numbers(X, slope)
         total, slope = cost.sum(axis=1), self._gathered(gradient, windows)
         if windows is not None:
@@ -154,7 +153,7 @@ class Evaluation:
 
     def _by_free_numbers(self, X: Points, slope: np.ndarray) -> np.ndarray:
         """Gradients by the entries of `u` that are kept -> by the free numbers of each window."""
-        A = self.directions(X)[:, :, self.compiled.kept]
+        A = self.batch.directions(X)[:, :, self.compiled.kept]
         return np.matmul(slope, np.swapaxes(A, 1, 2))
 
     def residuals(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
@@ -167,7 +166,8 @@ class Evaluation:
         return self._simulated(X)[2]
 
     def _simulated(self, X: Points) -> list[np.ndarray]:
-        return self._map(self.compiled.residuals, self.of_window(X), [np.int64(self.substeps)])
+        substeps = [np.int64(self.batch.substeps)]
+        return self.batch.map(self.compiled.residuals, self.batch.of_window(X), substeps)
 
     def cost(self, X: Points) -> Float[np.ndarray, " islands"]:
         """Of each point."""
@@ -180,14 +180,19 @@ class Evaluation:
 
     def shortened(self, share: float) -> Evaluation:
         """The same, of the first part of every window only."""
-        steps = np.maximum(1, np.round(share * self.windows["steps"])).astype(np.int64)
-        rows = np.arange(self.windows["weight"].shape[1])
+        steps = np.maximum(1, np.round(share * self.windows.steps)).astype(np.int64)
+        rows = np.arange(self.windows.weight.shape[1])
         keep = rows[None, :, None] <= steps[:, None, None]
-        return self.changed(steps=steps, weight=self.windows["weight"] * keep)
+        return self.changed(steps=steps, weight=self.windows.weight * keep)
 
     def changed(self, **windows: Any) -> Evaluation:
         """The same loss with other arrays in its windows."""
-        return Evaluation(self.plan, self.windows | windows, self.prior, compiled=self.compiled)
+        return Evaluation(
+            self.plan,
+            dataclasses.replace(self.windows, **windows),
+            self.prior,
+            compiled=self.compiled,
+        )
 
     def finer(self) -> Evaluation:
         """The same with every step made in two."""
@@ -195,59 +200,6 @@ class Evaluation:
         plan = dataclasses.replace(self.plan, scheme=scheme)
         same = self.compiled if self.plan.splits_steps else Compiled(plan, self.compiled.example)
         return Evaluation(plan, self.windows, self.prior, compiled=same)
-
-    # windows and points ---------------------------------------------------------------------------------------------
-
-    def of_window(self, X: Points) -> np.ndarray:
-        """What each window depends on, `u`: (islands, windows, length), or (islands, 1, length) if all are alike."""
-        p, m = self.plan.parameters.size, self.own
-        inner = X[:, :p] if self.plan.inputs is None else self.compiled.inputs(X[:, :p])[0]
-        if not m:
-            return inner[:, None]
-        z = np.broadcast_to(inner[:, None], (len(X), self.count, inner.shape[1]))
-        own = X[:, p:].reshape(len(X), self.count, m)
-        after = [np.concatenate([own[:, 1:], own[:, -1:]], axis=1)] if self.plan.shooting else []
-        return np.concatenate([z, own, *after], axis=2)
-
-    def directions(self, X: Points) -> Float[np.ndarray, "islands directions length"]:
-        """How `u` changes with each of the numbers that a window depends on."""
-        p, plan = self.plan.parameters.size, self.plan
-        V = np.zeros((len(X), plan.size, plan.length))
-        V[:, :p, : plan.inner] = np.swapaxes(self.compiled.inputs(X[:, :p])[1], 1, 2)
-        rest = np.arange(plan.starts)
-        V[:, p + rest, plan.inner + rest] = 1.0
-        return V
-
-    def _map(
-        self, fn: Any, U: np.ndarray, more: Any = (), windows: np.ndarray | None = None
-    ) -> list[np.ndarray]:
-        """`fn` of every point and window: results (islands, windows, …). `more`: arguments that all share."""
-        leaves = self.leaves if windows is None else [x[windows] for x in self.leaves]
-        if windows is not None and U.shape[1] > 1:
-            U = U[:, windows]
-        if len(leaves[0]) >= min(len(U), fn.lanes):
-            side = self.side_by_side(fn.lanes) if windows is None else in_lanes(leaves, fn.lanes)
-            given, rows = windows_in_lanes(U, len(leaves[0]), side, more, fn.lanes)
-            found = fn.flat_blocks(given, rows, self.threads(fn, len(rows[0]) * fn.lanes))
-            return [by_points(x, len(U), len(leaves[0])) for x in found]
-        given, rows = points_in_lanes(U, leaves, more, fn.lanes)
-        found = fn.flat_blocks(given, rows, self.threads(fn, len(rows[0]) * fn.lanes))
-        return [np.swapaxes(by_points(x, len(leaves[0]), len(U)), 0, 1) for x in found]
-
-    def side_by_side(self, lanes: int) -> list[np.ndarray]:
-        """The arrays of all windows, (blocks, lanes, …)."""
-        if lanes not in self._side_by_side:
-            self._side_by_side[lanes] = in_lanes(self.leaves, lanes)
-        return self._side_by_side[lanes]
-
-    def threads(self, fn: Any, worlds: int) -> int:
-        """How many threads pay for so many worlds."""
-        from isthmus.native.runtime.cores import (
-            cores,  # with it comes LLVM, which only a search needs
-        )
-
-        work = fn.facts.operations * int(self.windows["steps"].max()) * worlds
-        return max(1, min(cores(), work // WORTH_A_THREAD))
 
     def _gathered(self, gradient: np.ndarray, windows: np.ndarray | None) -> np.ndarray:
         """Gradients by what each window depends on, as one by `x`."""

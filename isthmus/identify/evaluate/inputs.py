@@ -1,7 +1,7 @@
-"""What a simulation takes as numbers: one vector `θ` that native code gets instead of the search's own numbers.
+"""`θ`, the vector of numbers that the native code of a simulation takes as its input.
 
 The code that simulates a window then does not depend on what is free. Inertias and the usual numbers of joints are
-always part of `θ`, so that freeing others of them compiles nothing anew; whatever else is free comes on top; the rest
+always part of `θ`, so that another choice of free ones needs no new code; whatever else is free is added; the rest
 (frames, axes, networks that are not trained) is constant. The map from the free numbers `z` to `θ`, with its
 derivative, stands outside of that code.
 """
@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.identify.problem.groups import Setting
-from isthmus.identify.problem.parameters import Parameters
+from isthmus.identify.parameters.groups import Setting
+from isthmus.identify.parameters.parameters import Parameters
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model, leaf_fields
 from isthmus.types import AnyArray
@@ -85,7 +85,7 @@ class Inputs:
 
     def setting(self, theta: Float[AnyArray, " size"]) -> Setting:
         """The simulation that `θ` stands for."""
-        made, fields, networks = Setting(self.template), {}, {}
+        fields, networks, offsets, delays, dt = {}, {}, {}, {}, None
         for (key, shape), end in zip(self.parts, self.ends.tolist(), strict=True):
             x = theta[end - int(np.prod(shape)) : end].reshape(shape)
             match key:
@@ -94,17 +94,17 @@ class Inputs:
                 case ("network", i, k):
                     networks.setdefault(i, {})[k] = x
                 case ("dt",):
-                    made.dt = x
+                    dt = x
                 case ("offset", signal):
-                    made.offsets[signal] = x
+                    offsets[signal] = x
                 case ("delay", signal):
-                    made.delays[signal] = x
+                    delays[signal] = x
         wires = tuple(
             _with_arrays(wired, networks.get(i, {}))
             for i, wired in enumerate(self.template.networks)
         )
-        made.model = dataclasses.replace(self.template, networks=wires, **fields)
-        return made
+        model = dataclasses.replace(self.template, networks=wires, **fields)
+        return Setting(model, dt=dt, offsets=offsets, delays=delays)
 
     def constants(self) -> Any:
         """All that native code is made of beside `θ`: the template, without the numbers that are inputs."""

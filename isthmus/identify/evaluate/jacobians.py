@@ -8,18 +8,16 @@ numbers, gradients of its rows are cheaper. Some windows at a time are in memory
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from isthmus.blas import on_one_thread
+from isthmus.identify.evaluate.batch import WindowBatch
 from isthmus.identify.evaluate.lanes import by_points, in_lanes
 from isthmus.identify.evaluate.programs import BLOCKS
 from isthmus.losses.penalties import huber
-
-if TYPE_CHECKING:
-    from isthmus.identify.evaluate.evaluation import Evaluation
 
 MEMORY = 64 * 2**20
 """Bytes of columns that are in memory at a time, at least those of one window."""
@@ -35,9 +33,9 @@ Piece = tuple[np.ndarray, np.ndarray]
 class Jacobians:
     """The Jacobians of all windows at a batch of points (islands)."""
 
-    def __init__(self, evaluation: Evaluation) -> None:
-        self.e, self.plan = evaluation, evaluation.plan
-        self.data = self.plan.width * evaluation.windows["target"].shape[1]
+    def __init__(self, batch: WindowBatch) -> None:
+        self.e, self.plan = batch, batch.plan
+        self.data = self.plan.width * batch.windows.target.shape[1]
 
     def normal(
         self, X: Float[np.ndarray, "islands n"]

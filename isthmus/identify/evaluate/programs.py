@@ -2,8 +2,8 @@
 
 `residuals` and `columns` (residuals with directional derivatives) serve all problems; their code depends neither on
 how many numbers are free nor on how many directions, windows or substeps there are, and on the length of a window only
-rounded up (`cut.py`). `normal` sums up the Gauss-Newton matrix inside the loop over time, all directions written out:
-faster where that is little code. `gradient` and `rows` use reverse mode, for many numbers.
+rounded up (`windows_from_logs.py`). `normal` sums up the Gauss-Newton matrix inside the loop over time, all directions
+written out: faster where that is little code. `gradient` and `rows` use reverse mode, for many numbers.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def residuals(plan: Plan) -> Callable[[AnyArray, Window, AnyArray], tuple]:
 
     def run(u: AnyArray, window: Window, substeps: AnyArray) -> tuple:
         carry, unravel = ravel_pytree(begin(plan, u, window))
-        rows = window["target"].shape[0]
+        rows = window.target.shape[0]
         substeps = substeps if plan.splits_steps else jnp.ones_like(substeps)
-        q_of = lambda s: unravel(s)["q"][: 0 if plan.torque else None]
+        q_of = lambda s: unravel(s).q[: 0 if plan.torque else None]
 
         def body(i: AnyArray, state: tuple) -> tuple:
             s, found, q = state
@@ -61,8 +61,8 @@ def residuals(plan: Plan) -> Callable[[AnyArray, Window, AnyArray], tuple]:
         count = parts_of(plan, window, substeps)
         s, found, q = jax.lax.fori_loop(0, count, body, (carry, found, q))
         if compares_states(plan):
-            found = found.at[window["steps"]].set(last(plan, u, s, window, unravel))
-            q = q.at[window["steps"]].set(q_of(s))
+            found = found.at[window.steps].set(last(plan, u, s, window, unravel))
+            q = q.at[window.steps].set(q_of(s))
         end = gap(plan, u, unravel(s), window) if plan.shooting else jnp.zeros(0, u.dtype)
         return found, end, q
 
@@ -71,7 +71,7 @@ def residuals(plan: Plan) -> Callable[[AnyArray, Window, AnyArray], tuple]:
 
 def parts_of(plan: Plan, window: Window, substeps: AnyArray) -> AnyArray:
     """How many substeps are made; one more, without moving, where its signals are compared at the last row."""
-    return window["steps"] * substeps + (0 if compares_states(plan) else 1)
+    return window.steps * substeps + (0 if compares_states(plan) else 1)
 
 
 def compares_states(plan: Plan) -> bool:
@@ -92,7 +92,7 @@ def advance(
     after, r = part_of_row(plan, u, unravel(s), i, substeps, window)
     flat = ravel_pytree(after)[0]
     if not compares_states(plan):
-        flat = jnp.where(i < window["steps"] * substeps, flat, s)
+        flat = jnp.where(i < window.steps * substeps, flat, s)
     return flat, r
 
 
@@ -101,7 +101,7 @@ def last(
 ) -> AnyArray:
     """The differences at the last row of states, where no step follows."""
     setting = setting_of(plan, u, window)
-    return compare(plan, setting, Signals(), unravel(s), window["steps"], window)[1]
+    return compare(plan, setting, Signals(), unravel(s), window.steps, window)[1]
 
 
 def stored(found: jax.Array, r: AnyArray, i: AnyArray, substeps: AnyArray) -> jax.Array:
@@ -121,7 +121,7 @@ def columns(plan: Plan) -> Callable[..., tuple]:
     def run(
         u: AnyArray, window: Window, substeps: AnyArray, directions: AnyArray, blocks: AnyArray
     ) -> tuple:
-        rows = window["target"].shape[0]
+        rows = window.target.shape[0]
         substeps = substeps if plan.splits_steps else jnp.ones_like(substeps)
 
         def pushed(value: Any, push: Callable, *tangents: AnyArray) -> Any:
@@ -152,8 +152,8 @@ def columns(plan: Plan) -> Callable[..., tuple]:
         s, moves, found, slopes = jax.lax.fori_loop(0, count, body, (s, moves, found, slopes))
         if compares_states(plan):
             r, push = linearize(lambda u, s: last(plan, u, s, window, unravel), u, s)
-            found = found.at[window["steps"]].set(r)
-            slopes = slopes.at[:, window["steps"]].set(pushed(r, push, directions, moves))
+            found = found.at[window.steps].set(r)
+            slopes = slopes.at[:, window.steps].set(pushed(r, push, directions, moves))
         if not plan.shooting:
             return found, jnp.zeros(0, u.dtype), slopes, jnp.zeros((BLOCKS, 0), u.dtype)
         end, push = linearize(lambda u, s: gap(plan, u, unravel(s), window), u, s)
@@ -193,7 +193,7 @@ def normal(plan: Plan, *, matrix: bool = True) -> Callable[[AnyArray, Window], t
         sums = (jnp.zeros((), u.dtype), jnp.zeros(n, u.dtype))
         if matrix:
             sums = (*sums, jnp.zeros(len(upper[0]), u.dtype))
-        state = jax.lax.fori_loop(0, window["steps"], body, (start, moves, sums))
+        state = jax.lax.fori_loop(0, window.steps, body, (start, moves, sums))
         carry, moves, sums = state
         r, J = tangents(lambda u, c: ending(plan, u, c, window), u, carry, moves)
         return add(sums, r, J)
@@ -203,7 +203,7 @@ def normal(plan: Plan, *, matrix: bool = True) -> Callable[[AnyArray, Window], t
 
 def ending(plan: Plan, u: AnyArray, carry: Carry, window: Window) -> AnyArray:
     """Differences at the last row, and the gap to the next window."""
-    r = last_row(plan, u, carry, window["steps"], window)
+    r = last_row(plan, u, carry, window.steps, window)
     return jnp.concatenate([r, gap(plan, u, carry, window)]) if plan.shooting else r
 
 
@@ -213,13 +213,13 @@ def differences(plan: Plan) -> Callable[[AnyArray, Window], AnyArray]:
     def run(u: AnyArray, window: Window) -> AnyArray:
         def body(carry: Carry, k: AnyArray) -> tuple[Carry, AnyArray]:
             after, r = row(plan, u, carry, k, window)
-            on = k < window["steps"]
+            on = k < window.steps
             return jax.tree.map(lambda a, b: jnp.where(on, a, b), after, carry), r
 
         carry = begin(plan, u, window)
-        rows = window["target"].shape[0]
-        carry, r = jax.lax.scan(body, carry, jnp.arange(rows - 1, dtype=window["steps"].dtype))
-        end = last_row(plan, u, carry, jnp.asarray(rows - 1, window["steps"].dtype), window)
+        rows = window.target.shape[0]
+        carry, r = jax.lax.scan(body, carry, jnp.arange(rows - 1, dtype=window.steps.dtype))
+        end = last_row(plan, u, carry, jnp.asarray(rows - 1, window.steps.dtype), window)
         gaps = [gap(plan, u, carry, window)] if plan.shooting else []
         return jnp.concatenate([jnp.ravel(r), end, *gaps])
 

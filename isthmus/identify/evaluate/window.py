@@ -8,29 +8,79 @@ small), then the free part of the window's own start, then, for multiple shootin
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from isthmus.dynamics.rnea import inverse_dynamics
 from isthmus.identify.evaluate.inputs import Inputs
-from isthmus.identify.problem.groups import Setting
-from isthmus.identify.problem.parameters import Parameters
+from isthmus.identify.parameters.groups import Setting
+from isthmus.identify.parameters.parameters import Parameters
 from isthmus.losses.residuals import Channel
+from isthmus.losses.windows import AbstractLoss
 from isthmus.model import coordinates
-from isthmus.model.model import leaf_fields
 from isthmus.model.state import Control, State
 from isthmus.networks.signals import Signals
-from isthmus.simulate.accelerate import accelerate
-from isthmus.simulate.integrate import Scheme, advance
+from isthmus.simulate.accelerate import acceleration_under, needed_torque
+from isthmus.simulate.forces import forces
+from isthmus.simulate.integrate import Integrator, advance
 from isthmus.types import AnyArray
 
-Window = dict[str, Any]
-"""Arrays of one window: see `cut.py`."""
-Carry = dict[str, Any]
-"""What one row hands to the next: `q`, `v`, memory of the motors, and the last rows of delayed signals."""
+
+class Window(eqx.Module):
+    """The data of one window; stacked, with a leading axis of windows in every array. See `windows_from_logs.py`."""
+
+    q: AnyArray
+    """Measured positions at the start, (nq,)."""
+    v: AnyArray
+    """Measured velocities at the start, (dof,)."""
+    time: AnyArray
+    """Of the start [s]."""
+    dt: AnyArray
+    """Time between two rows of the log [s]."""
+    steps: AnyArray
+    """How many steps are compared; later rows are padding, all of whose weights are zero."""
+    run: AnyArray
+    """Number of the run that the window is cut from."""
+    control: Control
+    """What acted, row by row."""
+    target: AnyArray
+    """What was measured of all channels, (rows, sum of their sizes)."""
+    weight: AnyArray
+    """One over the noise, or zero where nothing is compared, (rows, sum of their widths)."""
+    memory: Any
+    """What the simulation remembers at the start; None: nothing."""
+    next_q: AnyArray | None = None
+    next_v: AnyArray | None = None
+    """Measured start of the next window, for multiple shooting."""
+    link: AnyArray | None = None
+    """Weight of the gap to the next window, (2 dof,)."""
+    all_q: AnyArray | None = None
+    all_v: AnyArray | None = None
+    all_a: AnyArray | None = None
+    """Measured motion, row by row, for torques by inverse dynamics."""
+    around_q: AnyArray | None = None
+    around_v: AnyArray | None = None
+    """Rows of the log around the start, for sensors with a delay, (2 margin + 1, …)."""
+
+    def named(self) -> dict[str, Any]:
+        """All parts by name, without the optional ones that are not there."""
+        parts = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {name: x for name, x in parts.items() if x is not None or name == "memory"}
+
+
+class Carry(eqx.Module):
+    """What one row hands to the next."""
+
+    q: AnyArray
+    v: AnyArray
+    memory: Any
+    """Of motors and networks."""
+    past: Mapping[str, AnyArray]
+    """The last three rows of each delayed signal."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,17 +89,25 @@ class Plan:
 
     parameters: Parameters
     channels: tuple[Channel, ...]
-    scheme: Scheme
+    scheme: Integrator
+    loss: AbstractLoss
     huber: float | None = None
     start_rows: tuple[int, ...] = ()
     """Which numbers of a start (displacement of `q`, then `v`) are free."""
-    shooting: bool = False
-    torque: bool = False
-    """Nothing is simulated: torques that the measured motion needs are compared."""
     margin: int = 0
     """Rows at either end of a window that are not compared, because a delay may move them out."""
     inputs: Inputs | None = None
     """The layout of `θ`; None: `u` begins with `z`, and the map from there to the simulation is part of the code."""
+
+    @property
+    def shooting(self) -> bool:
+        """Whether a window depends on the start of the next one too."""
+        return self.loss.gap_weight is not None
+
+    @property
+    def torque(self) -> bool:
+        """Whether nothing is simulated: torques that the measured motion needs are compared."""
+        return not self.loss.simulates
 
     @property
     def starts(self) -> int:
@@ -100,13 +158,10 @@ def setting_of(plan: Plan, u: AnyArray, window: Window) -> Setting:
     """The simulation that `u` stands for."""
     source = plan.parameters if plan.inputs is None else plan.inputs
     setting = source.setting(u[: plan.inner])
-    setting.dt = window["dt"] if setting.dt is None else setting.dt
-    for name, offset in setting.offsets.items():
-        if offset.ndim > 1:
-            setting.offsets[name] = jax.lax.dynamic_index_in_dim(
-                offset, window["run"], keepdims=False
-            )
-    return setting
+    of_run = lambda x: jax.lax.dynamic_index_in_dim(x, window.run, keepdims=False)
+    offsets = {name: of_run(x) if x.ndim > 1 else x for name, x in setting.offsets.items()}
+    dt = window.dt if setting.dt is None else setting.dt
+    return dataclasses.replace(setting, dt=dt, offsets=offsets)
 
 
 def begin(plan: Plan, u: AnyArray, window: Window) -> Carry:
@@ -115,21 +170,21 @@ def begin(plan: Plan, u: AnyArray, window: Window) -> Carry:
     q, v = measured_start(plan, setting, window)
     p, m = plan.inner, len(plan.start_rows)
     q, v = displaced(plan, setting, q, v, u[p : p + m])
-    carry = {"q": q, "v": v, "memory": window["memory"]}
-    carry["past"] = {c.text: jnp.zeros((3, c.size), q.dtype) for c in plan.delayed}
-    return carry
+    past = {c.text: jnp.zeros((3, c.size), q.dtype) for c in plan.delayed}
+    return Carry(q, v, window.memory, past)
 
 
 def measured_start(plan: Plan, setting: Setting, window: Window) -> tuple[AnyArray, AnyArray]:
     """`q` and `v` of the log where the window begins, offsets and delays of their sensors taken off."""
     model, found = setting.model, []
-    for name, measured in (("joint/position", window["q"]), ("joint/velocity", window["v"])):
+    for name, measured in (("joint/position", window.q), ("joint/velocity", window.v)):
         delay = setting.delays.get(
             name, setting.delays.get("joint/position")
         )  # one encoder gives both
         if delay is not None:
             place = plan.margin + delay / setting.dt
-            rows = window["around_q" if name == "joint/position" else "around_v"]
+            rows = window.around_q if name == "joint/position" else window.around_v
+            assert rows is not None
             measured = at_place(rows, place)
         found.append(measured)
     q, v = found
@@ -160,17 +215,17 @@ def row(
     """The state one step later, and the weighted differences at row `k`."""
     setting = setting_of(plan, u, window)
     take = lambda x: jax.lax.dynamic_index_in_dim(x, k, keepdims=False)
-    control = jax.tree.map(take, window["control"])
-    time = window["time"] + setting.dt * k.astype(carry["q"].dtype)
+    control = jax.tree.map(take, window.control)
+    time = window.time + setting.dt * k.astype(carry.q.dtype)
     if plan.torque:
-        here = State(take(window["all_q"]), take(window["all_v"]), carry["memory"], time)
-        memory, signal = needed(plan, setting, here, take(window["all_a"]), control)
+        here = State(take(window.all_q), take(window.all_v), carry.memory, time)
+        memory, signal = needed(plan, setting, here, take(window.all_a), control)
         past, r = compare(plan, setting, signal, carry, k, window)
-        return {**carry, "memory": memory, "past": past}, r
-    here = State(carry["q"], carry["v"], carry["memory"], time)
+        return Carry(carry.q, carry.v, memory, past), r
+    here = State(carry.q, carry.v, carry.memory, time)
     after, signal = advance(setting.model, here, control, setting.dt, plan.scheme)
     past, r = compare(plan, setting, signal, carry, k, window)
-    return {"q": after.q, "v": after.v, "memory": after.memory, "past": past}, r
+    return Carry(after.q, after.v, after.memory, past), r
 
 
 def part_of_row(
@@ -185,16 +240,16 @@ def part_of_row(
     setting = setting_of(plan, u, window)
     k, part = i // substeps, i % substeps
     take = lambda x: jax.lax.dynamic_index_in_dim(x, k, keepdims=False)
-    real = lambda count: count.astype(carry["q"].dtype)
+    real = lambda count: count.astype(carry.q.dtype)
     h = setting.dt / real(substeps)
-    time = window["time"] + setting.dt * real(k) + h * real(part)
-    here = State(carry["q"], carry["v"], carry["memory"], time)
+    time = window.time + setting.dt * real(k) + h * real(part)
+    here = State(carry.q, carry.v, carry.memory, time)
     once = dataclasses.replace(plan.scheme, substeps=1)
-    control = jax.tree.map(take, window["control"])
+    control = jax.tree.map(take, window.control)
     after, signal = advance(setting.model, here, control, h, once)
     past, r = compare(plan, setting, signal, carry, k, window)
-    past = jax.tree.map(lambda new, old: jnp.where(part == 0, new, old), past, carry["past"])
-    return {"q": after.q, "v": after.v, "memory": after.memory, "past": past}, r
+    past = jax.tree.map(lambda new, old: jnp.where(part == 0, new, old), past, carry.past)
+    return Carry(after.q, after.v, after.memory, past), r
 
 
 def needed(
@@ -202,13 +257,10 @@ def needed(
 ) -> tuple[Any, Signals]:
     """The torques that motors must have given for the acceleration `a`, as the signals that are compared."""
     seen = Signals(setting.model, here.memory, setting.dt)
-    accelerate(setting.model, here, control, seen)
-    leaves = {
-        field: seen[spec.name] for field, spec in leaf_fields() if spec.name in seen.published
-    }
-    model = dataclasses.replace(setting.model, **leaves)
-    tau = inverse_dynamics(model, here.q, here.v, a, force=seen["link/external_force"])
-    tau = tau - seen["joint/passive_torque"] - seen["joint/limit_torque"]
+    acting = forces(setting.model, here, control, seen)
+    tau = needed_torque(acting, a)
+    if not seen.has(here.memory):  # a network reads a signal that only forward dynamics computes
+        acceleration_under(acting, control, seen)
     found = Signals()
     for c in plan.channels:
         found(c.name, tau)
@@ -228,14 +280,14 @@ def compare(
     """The last rows of delayed signals, and the weighted differences of all signals at row `k`."""
     past, parts, place, column = {}, [], 0, 0
     for c in plan.channels:
-        y, at = c.read(signal, carry["q"], carry["v"]), k
-        if c.text in carry["past"]:
-            rows = jnp.concatenate([carry["past"][c.text], y[None]])
+        y, at = c.read(signal, carry.q, carry.v), k
+        if c.text in carry.past:
+            rows = jnp.concatenate([carry.past[c.text], y[None]])
             past[c.text] = rows[1:]
-            y, at = behind(rows, setting.delays[c.text] / setting.dt, k, window["target"].shape[0])
+            y, at = behind(rows, setting.delays[c.text] / setting.dt, k, window.target.shape[0])
             y = c.tidy(y)
-        target = jax.lax.dynamic_index_in_dim(window["target"], at, keepdims=False)
-        weight = jax.lax.dynamic_index_in_dim(window["weight"], at, keepdims=False)
+        target = jax.lax.dynamic_index_in_dim(window.target, at, keepdims=False)
+        weight = jax.lax.dynamic_index_in_dim(window.weight, at, keepdims=False)
         d = c.minus(y, target[place : place + c.size])
         if c.text in setting.offsets:
             d = d + setting.offsets[c.text]
@@ -273,6 +325,9 @@ def gap(plan: Plan, u: AnyArray, end: Carry, window: Window) -> AnyArray:
     """Weighted gap between the end of a window and the start of the next one."""
     p, m = plan.inner, len(plan.start_rows)
     setting = setting_of(plan, u, window)
-    q, v = displaced(plan, setting, window["next_q"], window["next_v"], u[p + m :])
-    d = jnp.concatenate([coordinates.minus(setting.model, end["q"], q), end["v"] - v])
-    return jnp.where(window["link"] > 0.0, d * window["link"], 0.0)
+    assert window.next_q is not None
+    assert window.next_v is not None
+    assert window.link is not None
+    q, v = displaced(plan, setting, window.next_q, window.next_v, u[p + m :])
+    d = jnp.concatenate([coordinates.minus(setting.model, end.q, q), end.v - v])
+    return jnp.where(window.link > 0.0, d * window.link, 0.0)

@@ -37,7 +37,7 @@ class Adam(AbstractSearch):
         starts: Float[np.ndarray, "islands n"],
         listen: Listener = silent,
     ) -> Outcome:
-        import optax
+        import optax  # heavy
 
         diary = Diary(evaluation, self.steps, listen)
         X = np.clip(np.array(starts, dtype=np.float64), evaluation.low, evaluation.high)

@@ -13,7 +13,7 @@ IDLE = {"decides": False}
 """Metadata of a field that does not change what is found, only who finds it and when it stops."""
 
 
-def plain(search: Any) -> dict[str, Any]:
+def as_dict(search: Any) -> dict[str, Any]:
     """Class and options of a search, which must be a dataclass, less those options that decide nothing."""
     kind = type(search)
     module = "isthmus" if kind.__module__.startswith("isthmus.") else kind.__module__
@@ -21,11 +21,11 @@ def plain(search: Any) -> dict[str, Any]:
     if not dataclasses.is_dataclass(search):
         return name
     fields = table_of(search).items()
-    return name | {key: plain(x) if dataclasses.is_dataclass(x) else x for key, x in fields}
+    return name | {key: as_dict(x) if dataclasses.is_dataclass(x) else x for key, x in fields}
 
 
 def in_words(data: dict[str, Any]) -> str:
-    """What `plain` described, by its classes alone: `LengtheningHorizon(LevenbergMarquardt)`."""
+    """What `as_dict` described, by its classes alone: `LengtheningHorizon(LevenbergMarquardt)`."""
     inside = [
         in_words(value) for value in data.values() if isinstance(value, dict) and "search" in value
     ]
@@ -33,10 +33,10 @@ def in_words(data: dict[str, Any]) -> str:
     return f"{name}({', '.join(inside)})" if inside else name
 
 
-def made(data: dict[str, Any]) -> Any:
-    """What `plain` described."""
+def from_dict(data: dict[str, Any]) -> Any:
+    """What `as_dict` described."""
     given = {name: value for name, value in data.items() if name != "search"}
-    options = {n: made(x) if isinstance(x, dict) else as_tuples(x) for n, x in given.items()}
+    options = {n: from_dict(x) if isinstance(x, dict) else as_tuples(x) for n, x in given.items()}
     try:
         return named(data["search"])(**options)
     except TypeError as error:

@@ -18,9 +18,9 @@ from isthmus.identify.search.random_points import Box, draws, first_points
 from isthmus.identify.search.rounds import AbstractRounds, refuse_below_one, refuse_no_step
 from isthmus.identify.search.search import AbstractSearch, Listener, Points
 
-SAME = 1e-3
+SAME_MINIMUM = 1e-3
 """Minima that are closer than this, in widths of the box, are one."""
-GAIN = 1e-6
+MIN_GAIN = 1e-6
 """A relative decrease of the cost below this is no improvement."""
 WIDEN, NARROW = 1.5, 0.8
 
@@ -68,9 +68,9 @@ class BasinHopping(AbstractRounds):
     def absorb(self, box: Box, state: Islands, found: Found) -> Islands:
         new = np.isinf(state.cost)
         drop = np.where(new, np.inf, np.where(new, 0.0, state.cost) - found.cost)
-        gained = np.isfinite(found.cost) & (new | (drop > GAIN * np.abs(state.cost)))
+        gained = np.isfinite(found.cost) & (new | (drop > MIN_GAIN * np.abs(state.cost)))
         better = found.cost < state.cost
-        fell_back = box.apart(found.x, state.X) < SAME
+        fell_back = box.apart(found.x, state.X) < SAME_MINIMUM
         factor = np.where(gained, 1.0, np.where(fell_back, WIDEN, NARROW))
         step = np.clip(state.step * factor, 0.25 * self.step, max(self.step, 1.0))
         stale = np.where(gained, 0, state.stale + 1)

@@ -16,7 +16,7 @@ from isthmus.identify.search.random_points import Box, draws
 from isthmus.identify.search.rounds import AbstractRounds
 from isthmus.identify.search.search import Listener, Points
 
-AWFUL = 1e30
+FAILED_COST = 1e30
 """The cost of a point whose simulation failed, as the library sees it."""
 
 
@@ -29,8 +29,8 @@ class CMAES(AbstractRounds):
     they were measured.
     """
 
-    usual: ClassVar[int] = 300
-    lone: ClassVar[bool] = False
+    default_rounds: ClassVar[int] = 300
+    tracks_islands: ClassVar[bool] = False
 
     population: int | None = None
     step: float = dataclasses.field(default=0.25, kw_only=True)
@@ -69,7 +69,7 @@ class CMAES(AbstractRounds):
         return team.costs(points)
 
     def absorb(self, box: Box, state: Evolution, found: Found) -> Evolution:
-        state.strategy.tell(state.asked, np.minimum(found.cost, AWFUL).tolist())
+        state.strategy.tell(state.asked, np.minimum(found.cost, FAILED_COST).tolist())
         return state
 
     def finished(self, state: Evolution) -> bool:

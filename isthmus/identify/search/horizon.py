@@ -14,7 +14,7 @@ from isthmus.identify.search.search import AbstractSearch, Listener, News, Outco
 
 @dataclasses.dataclass(frozen=True)
 class LengtheningHorizon(AbstractSearch):
-    """Long motions have many false minima; their beginnings have few. Wraps any other search."""
+    """Fits the beginnings of long motions first: they have fewer false minima. Wraps any other search."""
 
     inner: AbstractSearch
     shares: tuple[float, ...] = (0.1, 0.2, 0.4, 0.7, 1.0)
@@ -58,13 +58,13 @@ def best_of(evaluation: Evaluation, candidates: list[np.ndarray]) -> Float[np.nd
 
 
 def staged(listen: Listener, stage: int, stages: int) -> Listener:
-    """Tells of one stage as of a part of the whole."""
+    """A listener that reports one stage as a part of the whole search."""
 
-    def told(news: News) -> None:
+    def on_progress(news: News) -> None:
         listen(
             dataclasses.replace(
                 news, step=stage * news.steps + news.step, steps=stages * news.steps
             )
         )
 
-    return told
+    return on_progress

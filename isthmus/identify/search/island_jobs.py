@@ -1,7 +1,7 @@
-"""What the jobs of a search do, in this process or another: improve points, or only evaluate them.
+"""The jobs of a search, in this process or another: improve points, or only evaluate them.
 
-A job names its problem by fingerprint. Whoever runs it must know that problem: `introduce` tells this process,
-`expect` tells one that will make the problem itself, when its first job comes.
+A job names its problem by fingerprint, so the process that runs it must know the problem: `introduce` registers one
+that exists, `expect` registers how to make it when the first job comes.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 from isthmus.distributed.job import named
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation
-from isthmus.identify.search.as_dict import made
+from isthmus.identify.search.as_dict import from_dict
 from isthmus.identify.search.search import Listener, News, Outcome, Status, silent
 
 IMPROVE, EVALUATE = f"{__name__}:improve", f"{__name__}:evaluate"
 
 
 class Known:
-    """A problem that jobs may name."""
+    """A registered problem."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
@@ -37,7 +37,7 @@ class Known:
 
     @contextlib.contextmanager
     def own(self) -> Generator[Evaluation]:
-        """The problem with a counter of its own, for one thread; the first to come compiles, the others wait."""
+        """A copy of the problem for one thread, with its own counter; the first thread compiles, the others wait."""
         with self._lock:
             if not self._warm:
                 yield copy.copy(self.evaluation)
@@ -45,8 +45,8 @@ class Known:
                 return
         yield copy.copy(self.evaluation)
 
-    def told(self, news: News) -> None:
-        """Passes news on; a thread that shall stop learns it here, as from Ctrl-C."""
+    def on_progress(self, news: News) -> None:
+        """Passes news on; raises `KeyboardInterrupt` in a thread that shall stop."""
         if self.halted.is_set():
             raise KeyboardInterrupt
         self.listen(news)
@@ -57,13 +57,13 @@ EXPECTED: dict[str, str | bytes] = {}
 
 
 def introduce(evaluation: Evaluation) -> Known:
-    """Makes a problem known in this process, so that its jobs can be run."""
+    """Registers a problem in this process, so that its jobs can be run."""
     made_known = KNOWN[evaluation.fingerprint] = Known(evaluation)
     return made_known
 
 
 def forget(problem: str) -> None:
-    """Lets a problem go."""
+    """Removes a problem from the register."""
     KNOWN.pop(problem, None)
 
 
@@ -96,7 +96,9 @@ def improve(
     """A local search from each start, all in one batch."""
     at = known(problem)
     with at.own() as evaluation:
-        outcome = made(local).search(evaluation, np.array(starts, dtype=np.float64), at.told)
+        outcome = from_dict(local).search(
+            evaluation, np.array(starts, dtype=np.float64), at.on_progress
+        )
     if Status.INTERRUPTED in outcome.status:
         at.partial = outcome
         raise KeyboardInterrupt

@@ -1,7 +1,7 @@
-"""The islands of a search and who works for them: points -> jobs -> records -> where the points led.
+"""Runs the islands of a search as jobs: points -> jobs -> records -> where the points led.
 
-Points are cut into jobs of a fixed size, whoever runs them: a batch decides the last bits of what its points find,
-so the number of processes must not decide the batches.
+Points are divided into jobs of a fixed size, whatever runs them: the batch that a point is in decides the last bits
+of its result, so the number of processes must not decide the batches.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pickle
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -22,11 +22,8 @@ from isthmus.distributed.store import Store
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search import island_jobs
-from isthmus.identify.search.as_dict import plain
+from isthmus.identify.search.as_dict import as_dict
 from isthmus.identify.search.search import AbstractSearch, Listener, Status
-
-if TYPE_CHECKING:
-    from isthmus.identify.search.rounds import AbstractRounds
 
 Points = Float[np.ndarray, "islands n"]
 
@@ -42,16 +39,30 @@ class Found:
     evaluations: int = 0
 
 
-class Team:
-    """Runs the jobs of one search; a `with` statement frees what it holds."""
+@dataclasses.dataclass(frozen=True)
+class Workers:
+    """Who runs the jobs of a search, and where records go; the fields are those of `AbstractRounds`."""
 
-    def __init__(self, options: AbstractRounds, evaluation: Evaluation, starts: Points) -> None:
+    batch: int
+    processes: int
+    problem: str | Callable[[], Any] | None
+    runner: AbstractRunner | None
+    store: str | Path | None
+    resume: bool
+
+
+class Team:
+    """Runs the jobs of one search; use it in a `with` statement."""
+
+    def __init__(
+        self, search: AbstractSearch, options: Workers, evaluation: Evaluation, starts: Points
+    ) -> None:
         self.known = island_jobs.introduce(evaluation)
         self.batch, self.problem = options.batch, evaluation.fingerprint
         self.evaluations = self.rounds = 0
         self.jobs: list[Job] = []
         self.last: Found | None = None
-        about = {"problem": self.problem, **plain(options), "starts": digest(starts.tolist())[:16]}
+        about = {"problem": self.problem, **as_dict(search), "starts": digest(starts.tolist())[:16]}
         self.store = None
         if options.store is not None:
             self.store = Store(options.store, about, resume=options.resume)
@@ -63,11 +74,10 @@ class Team:
         self.own = options.runner is None
         self.runner = inner if self.store is None else Remembering(inner, self.store)
 
-    def _runner(self, options: AbstractRounds, evaluation: Evaluation) -> AbstractRunner:
+    def _runner(self, options: Workers, evaluation: Evaluation) -> AbstractRunner:
         if options.processes == 1:
-            from isthmus.native.runtime.cores import (
-                cores,  # with it comes LLVM, which only a search needs
-            )
+            # loads LLVM, which only a search needs
+            from isthmus.native.runtime.cores import cores
 
             return Here(cores(), self.known.halted.set)
         setup = (island_jobs.expect, (self.problem, recipe(options.problem, evaluation)))
@@ -82,7 +92,7 @@ class Team:
         self.close()
 
     def close(self) -> None:
-        """The store may be used by others now, and nobody keeps the problem."""
+        """Closes the store, and forgets the problem."""
         island_jobs.forget(self.problem)
         if self.store is not None:
             self.store.close()
@@ -90,7 +100,7 @@ class Team:
     def improve(self, local: AbstractSearch, starts: Points, listen: Listener) -> Found:
         """A local search from every row of `starts`."""
         self.known.listen = listen
-        return self._run(island_jobs.IMPROVE, "starts", starts, {"local": plain(local)})
+        return self._run(island_jobs.IMPROVE, "starts", starts, {"local": as_dict(local)})
 
     def costs(self, points: Points) -> Found:
         """The cost of every row of `points`."""

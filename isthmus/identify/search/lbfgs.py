@@ -58,7 +58,7 @@ class LBFGS(AbstractSearch):
                 best[:] = [x.copy(), float(cost[0])]
             return float(cost[0]), gradient[0]
 
-        told = lambda x: diary.write(best[0][None], np.array([best[1]]))
+        on_progress = lambda x: diary.write(best[0][None], np.array([best[1]]))
         options = {
             "maxiter": self.steps, "maxcor": self.memory, "ftol": self.tolerance, "gtol": 1e-12,
             "maxfun": 20 * self.steps,
@@ -71,7 +71,7 @@ class LBFGS(AbstractSearch):
                 jac=True,
                 method="L-BFGS-B",
                 bounds=bounds,
-                callback=told,
+                callback=on_progress,
                 options=options,
             )
         except KeyboardInterrupt:

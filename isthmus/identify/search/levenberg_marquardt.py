@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation, Normal
-from isthmus.identify.search.damped import AbstractMatrix
+from isthmus.identify.evaluate.matrix import AbstractMatrix
 from isthmus.identify.search.search import AbstractSearch, Diary, Listener, Outcome, Status, silent
 
 Points = Float[np.ndarray, "islands n"]

@@ -8,7 +8,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.identify.search.basin_hopping import SAME
+from isthmus.identify.search.basin_hopping import SAME_MINIMUM
 from isthmus.identify.search.islands import Found, Team
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.random_points import Box, draws, first_points
@@ -64,7 +64,7 @@ class Population(AbstractRounds):
         for k in np.argsort(cost, kind="stable"):
             if len(kept) == most or np.isinf(cost[k]):
                 break
-            if np.all(box.apart(X[k], X[kept]) >= SAME):
+            if np.all(box.apart(X[k], X[kept]) >= SAME_MINIMUM):
                 kept.append(int(k))
         return Parents(X[kept], cost[kept], state.islands)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator
 from typing import Any
 
-from isthmus.identify.problem.parameters import Parameters
+from isthmus.identify.parameters.parameters import Parameters
 from isthmus.identify.search.search import Listener, News, silent
 from isthmus.phases import Phase, counted, listening, repeating
 

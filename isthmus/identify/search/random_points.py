@@ -1,6 +1,6 @@
 """Random points of a box, and random steps in it, for searches that begin at many places.
 
-Every draw has a generator of its own, made of seed, round and island: it does not matter who draws, or when.
+Every draw has a generator of its own, made of seed, round and island: it does not matter which process draws, or when.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Box:
 
     @property
     def width(self) -> Point:
-        """How far is far: from bound to bound, or the size of the start, at least one unit of its scale."""
+        """Length scale of steps: from bound to bound, or else the size of the start, at least one unit of its scale."""
         span = np.where(self.bounded, self.high, 0.0) - np.where(self.bounded, self.low, 0.0)
         return np.where(self.bounded, span, np.maximum(1.0, np.abs(self.start)))
 

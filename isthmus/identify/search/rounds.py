@@ -1,8 +1,8 @@
 """Searches in rounds: propose points, let islands work on them, learn from what they found.
 
-Between rounds everything is known to everybody: that is where records are written, where a run may stop, and where it
-goes on. What a round proposes depends on the seed, the rounds before it and nothing else, so that a run can be
-repeated with any number of processes, and a run with a store goes on by repeating its rounds from the file.
+Between rounds, records are written, and a run may stop or go on. What a round proposes depends on the seed, the rounds
+before it and nothing else, so that a run can be repeated with any number of processes, and a run with a store goes on
+by repeating its rounds from the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from isthmus.distributed.runner import AbstractRunner
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.as_dict import IDLE
-from isthmus.identify.search.islands import Found, Team
+from isthmus.identify.search.islands import Found, Team, Workers
 from isthmus.identify.search.random_points import Box
 from isthmus.identify.search.search import (
     AbstractSearch,
@@ -39,11 +39,11 @@ from isthmus.identify.search.search import (
 class AbstractRounds(AbstractSearch):
     """A search in rounds. It ends after `rounds`, before `seconds` have passed, or below `target`."""
 
-    usual: ClassVar[int] = 20
-    """How many rounds where neither `rounds` nor `seconds` is given."""
+    default_rounds: ClassVar[int] = 20
+    """Number of rounds if neither `rounds` nor `seconds` is given."""
 
-    lone: ClassVar[bool] = True
-    """Whether every row of the points is an island with a course of its own."""
+    tracks_islands: ClassVar[bool] = True
+    """Whether each row of the points is an island whose cost is recorded round by round."""
 
     rounds: int | None = dataclasses.field(default=None, metadata=IDLE)
     seconds: float | None = dataclasses.field(default=None, metadata=IDLE)
@@ -58,7 +58,7 @@ class AbstractRounds(AbstractSearch):
     problem: str | Callable[[], Any] | None = dataclasses.field(default=None, metadata=IDLE)
     """Where other processes get a problem that cannot be sent: a function, or its name, `study.py:problem`."""
     runner: AbstractRunner | None = dataclasses.field(default=None, metadata=IDLE)
-    """Somebody else who runs the jobs, such as a cluster."""
+    """A runner of your own for the jobs, such as a cluster's."""
     store: str | Path | None = dataclasses.field(default=None, metadata=IDLE)
     """A file of records, written after each round."""
     resume: bool = dataclasses.field(default=False, metadata=IDLE)
@@ -74,7 +74,7 @@ class AbstractRounds(AbstractSearch):
         if self.resume and self.store is None:
             raise BadOption("resume=True needs store=, the file to go on with.")
 
-    # what a kind of search is ---------------------------------------------------------------------------------------
+    # what subclasses define ---------------------------------------------------------------------------------------
 
     @abc.abstractmethod
     def begin(self, box: Box, starts: Points) -> Any:
@@ -86,7 +86,7 @@ class AbstractRounds(AbstractSearch):
 
     @abc.abstractmethod
     def work(self, team: Team, points: Points, listen: Listener) -> Found:
-        """Where these points lead."""
+        """Runs the jobs of these points."""
 
     @abc.abstractmethod
     def absorb(self, box: Box, state: Any, found: Found) -> Any:
@@ -106,12 +106,14 @@ class AbstractRounds(AbstractSearch):
         starts = np.clip(np.array(starts, dtype=np.float64), evaluation.low, evaluation.high)
         box = Box.of(evaluation, starts[0])
         log = Log(self, listen)
-        with Team(self, evaluation, starts) as team:
+        fields = [field.name for field in dataclasses.fields(Workers)]
+        workers = Workers(**{name: getattr(self, name) for name in fields})
+        with Team(self, workers, evaluation, starts) as team:
             try:
                 state = self.begin(box, starts)
                 while not (log.enough() or self.finished(state)):
                     points = self.propose(box, state, log.turn)
-                    found = self.work(team, points, log.told)
+                    found = self.work(team, points, log.on_progress)
                     state = self.absorb(box, state, found)
                     log.write(found)
                 if self.finished(state):
@@ -138,13 +140,13 @@ def refuse_no_step(step: float) -> None:
 
 
 class Log:
-    """The best of each island, the clock, and what is told."""
+    """The best point of each island, the clock, and reports of progress."""
 
     def __init__(self, options: AbstractRounds, listen: Listener) -> None:
         self.options, self.listen = options, listen
         self.rounds = options.rounds
         if self.rounds is None and options.seconds is None:
-            self.rounds = options.usual
+            self.rounds = options.default_rounds
         self.ends = [time.perf_counter()]
         self.history: list[float] = []
         self.best: Found | None = None
@@ -170,33 +172,32 @@ class Log:
             return True
         if self.options.seconds is None:
             return False
-        usual = (
-            float(np.median(np.diff(self.ends[1:]))) if self.turn > 1 else 0.0
-        )  # without compiling
-        return self.ends[-1] - self.ends[0] + usual >= self.options.seconds
+        each = np.diff(self.ends[1:])  # without the first round, which compiles
+        next_round = float(np.median(each)) if self.turn > 1 else 0.0
+        return self.ends[-1] - self.ends[0] + next_round >= self.options.seconds
 
     def add(self, found: Found) -> None:
         """A round has ended."""
         self.best = better(self.best, found)
         self.history.append(self.cost)
-        if self.options.lone and len(found.cost) > 1:
+        if self.options.tracks_islands and len(found.cost) > 1:
             self.costs.append(self.best.cost)
         self.ends.append(time.perf_counter())
 
     def write(self, found: Found) -> None:
-        """A round has ended: the best is told."""
+        """A round has ended: reports the best point."""
         self.add(found)
         assert self.best is not None
-        self.tell(self.cost, self.best.x[int(np.argmin(self.best.cost))])
+        self.report(self.cost, self.best.x[int(np.argmin(self.best.cost))])
 
-    def told(self, news: News) -> None:
-        """News from within a round."""
+    def on_progress(self, news: News) -> None:
+        """Reports progress within a round."""
         if self.best is None or news.cost < self.cost:
-            self.tell(news.cost, news.x)
+            self.report(news.cost, news.x)
         else:
-            self.tell(self.cost, self.best.x[int(np.argmin(self.best.cost))])
+            self.report(self.cost, self.best.x[int(np.argmin(self.best.cost))])
 
-    def tell(self, cost: float, x: np.ndarray) -> None:
+    def report(self, cost: float, x: np.ndarray) -> None:
         """Progress by rounds, or by time where that is what ends the run."""
         step, steps, seconds = self.turn, self.rounds, self.options.seconds
         spent = time.perf_counter() - self.ends[0]

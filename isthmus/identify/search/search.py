@@ -1,4 +1,4 @@
-"""What every search takes and gives: a batch of starts, and where each of them led."""
+"""`AbstractSearch`, its argument (a batch of starts) and its result (`Outcome`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.identify.evaluate.evaluation import Evaluation
-from isthmus.identify.search.as_dict import plain
+from isthmus.identify.search.as_dict import as_dict
 
 Points = Float[np.ndarray, "islands n"]
 
@@ -31,7 +31,7 @@ class Status(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class News:
-    """What a search tells while it runs."""
+    """What a search reports while it runs."""
 
     step: int
     steps: int
@@ -40,14 +40,14 @@ class News:
     x: np.ndarray
     """The point of that cost."""
     note: str = ""
-    """What else there is to say, such as which round it is."""
+    """A note for users, such as the round."""
 
 
 Listener = Callable[[News], None]
 
 
 def silent(news: News) -> None:
-    """Tells nobody."""
+    """Ignores the news."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Outcome:
 
 
 class AbstractSearch(abc.ABC):
-    """A way from starts to better points. Searches that wrap others take them as a field."""
+    """A search for lower costs. Searches that wrap others have them as fields."""
 
     @abc.abstractmethod
     def search(self, evaluation: Evaluation, starts: Points, listen: Listener = silent) -> Outcome:
@@ -79,11 +79,11 @@ class AbstractSearch(abc.ABC):
 
     def settings(self, outcome: Outcome) -> dict[str, Any]:
         """The search that led to `outcome`, as plain data."""
-        return plain(self)
+        return as_dict(self)
 
 
 class Diary:
-    """The best of a running search: what is told, kept when the user stops it, and written into the outcome."""
+    """The best point of a running search: reported, kept if the user stops it, and written into the outcome."""
 
     def __init__(self, evaluation: Evaluation, steps: int, listen: Listener) -> None:
         self.evaluation, self.steps, self.listen = evaluation, steps, listen

@@ -1,4 +1,4 @@
-"""Which combinations of the parameters torques can tell (Gautier 1991), named in words.
+"""The combinations of parameters that torques determine (Gautier 1991), named in words.
 
 Columns of the stacked regressor `W` that are combinations of columns before them change nothing that those cannot
 change: their parameters are felt only together with the others'. So `W π = W₁ β` with `β = π₁ + K π₂`: the base
@@ -24,7 +24,7 @@ NEGLIGIBLE = 1e-7
 
 @dataclasses.dataclass(frozen=True)
 class BaseParameters:
-    """`β = π[own] + mix π[others]`: all that torques can tell of `π`."""
+    """`β = π[own] + mix π[others]`: all that torques determine of `π`."""
 
     own: tuple[int, ...]
     """Which parameter each combination is named after."""
@@ -35,7 +35,7 @@ class BaseParameters:
     """Of all parameters."""
     condition: float
     """Largest singular value of `W₁` over the least, its columns scaled to one length: beyond 100 or so the motion
-    tells some of the combinations badly."""
+    determines some of the combinations badly."""
 
     def of(self, pi: Float[np.ndarray, " parameters"]) -> Float[np.ndarray, " own"]:
         """The combinations for these parameters."""
@@ -88,7 +88,7 @@ def base_parameters(
     """The combinations that regressors determine: one matrix, or many along leading axes.
 
     Take states that excite all joints: `Y` from random ones shows the structure of the robot, `Y` from a recorded
-    motion what that motion can tell. `names` are those of `parameter_names`.
+    motion what that motion determines. `names` are those of `parameter_names`.
     """
     W = np.asarray(Y, dtype=np.float64)
     W = W.reshape(-1, W.shape[-1])

@@ -55,7 +55,7 @@ def torque_data(
 ) -> TorqueData:
     """The data of rows of positions, velocities, accelerations and motor torques; NaN torques were not measured.
 
-    A stop pushes with a force that nobody knows: the torque of a joint that touches one is not used.
+    The force of a stop is not known: the torque of a joint that touches one is not used.
     """
     q, v, a, tau = (np.asarray(x, dtype=np.float64) for x in (q, v, a, tau))
     _check(model, q, v, a, tau)
@@ -82,7 +82,7 @@ def torque_data(
 
 @eqx.filter_jit
 def _rows(model: Model, q: AnyArray, v: AnyArray, a: AnyArray, joints: tuple[str, ...]):
-    """Regressors; the torques that motors need for what is no column of them; who touches a stop."""
+    """Regressors; motor torques for all that is not one of their columns; which joints touch a stop."""
     plain = model
     for name in joints:
         if name != "offset":

@@ -15,6 +15,7 @@ from jaxtyping import Float
 
 from isthmus.errors import BadModel
 from isthmus.identify.torque.interior_point import BASIS, Point, least
+from isthmus.spatial.inertia import inertia_of_second, second_moment, six_of, symmetric
 
 FLAT = 1e-3
 """Least eigenvalue of a link's second moment about its centre of mass, as a share of the largest, that is measured
@@ -24,15 +25,11 @@ ROUNDING = 16.0 * float(np.finfo(float).eps)
 MOST = 40
 """How often what is added to a body may be doubled."""
 
-_SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-
 
 def pseudo_of(ten: Float[np.ndarray, "10"]) -> Float[np.ndarray, "4 4"]:
     """The pseudo-inertia of a link's ten numbers [kg·m², kg·m, kg]."""
-    J, I = np.empty((4, 4)), np.empty((3, 3))
-    for value, (i, j) in zip(ten[4:], _SIX, strict=True):
-        I[i, j] = I[j, i] = value
-    J[:3, :3] = 0.5 * np.trace(I) * np.eye(3) - I
+    J = np.empty((4, 4))
+    J[:3, :3] = second_moment(symmetric(ten[4:]))
     J[:3, 3] = J[3, :3] = ten[1:4]
     J[3, 3] = ten[0]
     return J
@@ -40,8 +37,7 @@ def pseudo_of(ten: Float[np.ndarray, "10"]) -> Float[np.ndarray, "4 4"]:
 
 def ten_of_pseudo(J: Float[np.ndarray, "4 4"]) -> Float[np.ndarray, "10"]:
     """The way back."""
-    I = np.trace(J[:3, :3]) * np.eye(3) - J[:3, :3]
-    return np.array([J[3, 3], *J[:3, 3], *(I[i, j] for i, j in _SIX)])
+    return np.array([J[3, 3], *J[:3, 3], *six_of(inertia_of_second(J[:3, :3]))])
 
 
 def is_realisable(ten: Float[np.ndarray, "10"]) -> bool:

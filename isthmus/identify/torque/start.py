@@ -85,8 +85,8 @@ def torque_fit(
         joints: which numbers of revolute and prismatic joints are fitted too: `armature`, `damping`, `friction`,
             `offset`. Those that are not stay as they are, as do springs and stops.
         prior: how much a change of the model counts: with 1, changing an inertia by a factor of e costs about as
-            much as residuals one standard deviation larger in one row. Combinations that the motion tells well do
-            not feel it.
+            much as residuals one standard deviation larger in one row. Combinations that the motion determines well are
+            not affected.
 
     Links without mass stay as they are.
     """

@@ -1,6 +1,7 @@
 """The scalar program: what tracing writes, passes change and targets read.
 
 `program.py` is the place to start: single-assignment values in nested blocks, loops, arrays in memory.
-`fold.py` and `identities.py` simplify an operation when it is written, `origins.py` remembers the lines
-of code that it came from, `listing.py` prints it.
+`ops.py` is the table of operations; `fold.py`, `identities.py` and `intervals.py` are what its rows refer to.
+`walk.py` visits loops, branches and operations in order: passes, targets and `listing.py` derive from it.
+`origins.py` remembers the lines of code that an operation came from.
 """

@@ -4,35 +4,48 @@ Exact identities hold for every number: x·1, x/1, x−0, −(−x), a choice be
 ones treat a constant zero as "nothing there", as a sparse matrix does: x·0 = 0, x+0 = x, 0−x = −x,
 and x−x = 0. They differ from IEEE only where x is NaN or infinite (x·0, x−x) or a zero with a sign;
 a program that is `strict` does without them. No other rule can turn a NaN into a number.
-
-These run once for every scalar operation of a traced function, hence `no_type_check`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, no_type_check
+from typing import Protocol
 
 from isthmus.native.ir.fold import signed
 
-if TYPE_CHECKING:
-    from isthmus.native.ir.program import Program
+
+class Values(Protocol):
+    """What an identity sees of a program."""
+
+    strict: bool
+    width: int
+    ops: list[str]
+    args: list[tuple]
+    kinds: list[str]
+    known: list[float | None]
+    zero: int
+
+    def op(self, op: str, *args: int) -> int: ...
+    def place(self, op: str, args: tuple, kind: str) -> int: ...
+    def const(self, value: float, kind: str = "f") -> int: ...
+    def integer(self, value: int) -> int: ...
 
 
-@no_type_check
-def _negative(x: float) -> bool:
-    return math.copysign(1.0, x) < 0.0
+Identity = Callable[..., int | None]
+"""(program, *operands) -> an equal value that is simpler, or None."""
 
 
-@no_type_check
-def _nothing(p: Program, x: float) -> bool:
+def _negative(x: float | None) -> bool:
+    return x is not None and math.copysign(1.0, x) < 0.0
+
+
+def _nothing(p: Values, x: float | None) -> bool:
     """Adding the zero `x` changes nothing: any zero, but −0 alone where the program is strict."""
     return not p.strict or _negative(x)
 
 
-@no_type_check
-def _add(p: Program, x: int, y: int) -> int | None:
+def add(p: Values, x: int, y: int) -> int | None:
     known, ops = p.known, p.ops
     if known[x] == 0.0 and _nothing(p, known[x]):
         return y
@@ -49,8 +62,7 @@ def _add(p: Program, x: int, y: int) -> int | None:
     return None
 
 
-@no_type_check
-def _sub(p: Program, x: int, y: int) -> int | None:
+def sub(p: Values, x: int, y: int) -> int | None:
     known = p.known
     if known[y] == 0.0 and (not p.strict or not _negative(known[y])):
         return x
@@ -63,8 +75,7 @@ def _sub(p: Program, x: int, y: int) -> int | None:
     return None
 
 
-@no_type_check
-def _mul(p: Program, x: int, y: int) -> int | None:
+def mul(p: Values, x: int, y: int) -> int | None:
     known = p.known
     a, c = x, known[y]
     if c is None:
@@ -92,8 +103,7 @@ def _mul(p: Program, x: int, y: int) -> int | None:
     return p.place("mul", (y, x), "f")
 
 
-@no_type_check
-def _div(p: Program, x: int, y: int) -> int | None:
+def div(p: Values, x: int, y: int) -> int | None:
     ops, args = p.ops, p.args
     if ops[y] == "const":
         c = args[y][0]
@@ -115,13 +125,11 @@ def _div(p: Program, x: int, y: int) -> int | None:
     return None
 
 
-@no_type_check
-def _neg(p: Program, x: int) -> int | None:
+def neg(p: Values, x: int) -> int | None:
     return p.args[x][0] if p.ops[x] == "neg" else None
 
 
-@no_type_check
-def _select(p: Program, c: int, x: int, y: int) -> int | None:
+def select(p: Values, c: int, x: int, y: int) -> int | None:
     if x == y:
         return x
     if p.ops[c] == "const":
@@ -133,40 +141,39 @@ def _select(p: Program, c: int, x: int, y: int) -> int | None:
     return None
 
 
-@no_type_check
-def _even(op: str) -> Callable:
-    def rule(p: Program, x: int) -> int | None:
+def even(op: str) -> Identity:
+    def rule(p: Values, x: int) -> int | None:
         return p.op(op, p.args[x][0]) if p.ops[x] == "neg" else None
 
     return rule
 
 
-@no_type_check
-def _odd(op: str) -> Callable:
-    def rule(p: Program, x: int) -> int | None:
+def odd(op: str) -> Identity:
+    def rule(p: Values, x: int) -> int | None:
         return p.op("neg", p.op(op, p.args[x][0])) if p.ops[x] == "neg" else None
 
     return rule
 
 
-@no_type_check
-def _unit(op: str, unit: int, commutes: bool = True) -> Callable:
-    """`x op unit = x`."""
+def unit(op: str, unit: int) -> Identity:
+    """`x op unit = x`, where operands may be exchanged."""
 
-    def rule(p: Program, x: int, y: int) -> int | None:
+    def rule(p: Values, x: int, y: int) -> int | None:
         if p.ops[y] == "const" and p.args[y][0] == unit:
             return x
-        if commutes:
-            if p.ops[x] == "const" and p.args[x][0] == unit:
-                return y
-            return p.op(op, y, x) if x > y else None
-        return None
+        if p.ops[x] == "const" and p.args[x][0] == unit:
+            return y
+        return p.op(op, y, x) if x > y else None
 
     return rule
 
 
-@no_type_check
-def _iadd(p: Program, x: int, y: int) -> int | None:
+def right_unit(unit: int) -> Identity:
+    """`x op unit = x`, where operands may not be exchanged."""
+    return lambda p, x, y: x if p.ops[y] == "const" and p.args[y][0] == unit else None
+
+
+def iadd(p: Values, x: int, y: int) -> int | None:
     if p.ops[x] == "const" and p.ops[y] != "const":
         x, y = y, x
     if p.ops[y] == "const":
@@ -179,8 +186,7 @@ def _iadd(p: Program, x: int, y: int) -> int | None:
     return p.op("iadd", y, x) if x > y else None
 
 
-@no_type_check
-def _isub(p: Program, x: int, y: int) -> int | None:
+def isub(p: Values, x: int, y: int) -> int | None:
     if x == y:
         return p.integer(0)
     if p.ops[y] == "const":
@@ -188,17 +194,15 @@ def _isub(p: Program, x: int, y: int) -> int | None:
     return None
 
 
-@no_type_check
-def _imul(p: Program, x: int, y: int) -> int | None:
+def imul(p: Values, x: int, y: int) -> int | None:
     for a, b in ((x, y), (y, x)):
         if p.ops[b] == "const" and p.args[b][0] in (0, 1):
             return a if p.args[b][0] else b
     return p.op("imul", y, x) if x > y else None
 
 
-@no_type_check
-def _logic(op: str, unit: bool) -> Callable:
-    def rule(p: Program, x: int, y: int) -> int | None:
+def logic(op: str, unit: bool) -> Identity:
+    def rule(p: Values, x: int, y: int) -> int | None:
         if x == y:
             return x
         for a, b in ((x, y), (y, x)):
@@ -209,36 +213,31 @@ def _logic(op: str, unit: bool) -> Callable:
     return rule
 
 
-@no_type_check
-def _bnot(p: Program, x: int) -> int | None:
+def bnot(p: Values, x: int) -> int | None:
     return p.args[x][0] if p.ops[x] == "bnot" else None
 
 
-@no_type_check
-def _same(answer: bool) -> Callable:
-    def rule(p: Program, x: int, y: int) -> int | None:
+def of_equals_is(answer: bool) -> Identity:
+    def rule(p: Values, x: int, y: int) -> int | None:
         return p.const(answer, "b") if x == y else None
 
     return rule
 
 
-@no_type_check
-def _twice(p: Program, x: int, y: int) -> int | None:
+def of_equals(p: Values, x: int, y: int) -> int | None:
     return x if x == y else None
 
 
-@no_type_check
-def _wrap(p: Program, x: int, bits: int, is_signed: int) -> int | None:
+def wrap(p: Values, x: int, bits: int, is_signed: int) -> int | None:
     if p.ops[x] == "b2i" or (p.ops[x] == "wrap" and p.args[x][1:] == (bits, is_signed)):
         return x
     return None
 
 
-@no_type_check
-def _truth(yes: bool) -> Callable:
+def truth(yes: bool) -> Identity:
     """Comparisons of a truth, as a number, with 0: the truth itself or its opposite."""
 
-    def rule(p: Program, x: int, y: int) -> int | None:
+    def rule(p: Values, x: int, y: int) -> int | None:
         if x == y:
             return p.const(not yes, "b")
         if p.ops[x] == "b2i" and p.ops[y] == "const" and p.args[y][0] == 0:
@@ -246,38 +245,3 @@ def _truth(yes: bool) -> Callable:
         return None
 
     return rule
-
-
-IDENTITIES: dict[str, Callable] = {
-    "add": _add,
-    "sub": _sub,
-    "mul": _mul,
-    "div": _div,
-    "neg": _neg,
-    "select": _select,
-    "max": _twice,
-    "min": _twice,
-    "cos": _even("cos"),
-    "abs": _even("abs"),
-    "sin": _odd("sin"),
-    "tanh": _odd("tanh"),
-    "iadd": _iadd,
-    "isub": _isub,
-    "imul": _imul,
-    "idiv": _unit("idiv", 1, commutes=False),
-    "ishl": _unit("ishl", 0, commutes=False),
-    "ishr": _unit("ishr", 0, commutes=False),
-    "imax": _twice,
-    "imin": _twice,
-    "ior": _unit("ior", 0),
-    "ixor": _unit("ixor", 0),
-    "band": _logic("band", True),
-    "bor": _logic("bor", False),
-    "bnot": _bnot,
-    "ieq": _truth(False),
-    "ile": _truth(False),
-    "ine": _truth(True),
-    "ilt": _same(False),
-    "wrap": _wrap,
-}
-"""What each operation may be replaced by; None: nothing simpler."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parents[2]
 """The folder of isthmus."""
 LIBRARIES = ("equinox", "jaxtyping", "beartype", "optax")
 BETWEEN = (

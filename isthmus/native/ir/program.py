@@ -12,24 +12,20 @@ from __future__ import annotations
 import dataclasses
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias, no_type_check
+from typing import TypeAlias
 
-from isthmus.native.ir.fold import FOLD, KIND, signed, single
-from isthmus.native.ir.identities import IDENTITIES
+from isthmus.native.ir.fold import WIDTHS, nearest_single, signed
+from isthmus.native.ir.ops import OPS
 from isthmus.native.ir.origins import Origins
 
 Plain: TypeAlias = float | int | bool
 """What a constant can be."""
 PACK = struct.Struct("<d").pack
-NO_WAY = (None, None, None)
-WAYS = {
-    width: {
-        op: (IDENTITIES.get(op), FOLD[width].get(op), KIND.get(op))
-        for op in {*IDENTITIES, *FOLD[width], *KIND}
-    }
-    for width in FOLD
+MAKERS = {
+    width: {name: (op.identity, op.folds(width), op.kind) for name, op in OPS.items()}
+    for width in WIDTHS
 }
-"""Width -> operation -> its identities, what it does to constants, the kind of its result."""
+"""Width -> operation -> its identity, what it does to constants, the kind of its result: read for every value."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -55,7 +51,7 @@ class Block:
 
     def __init__(self, kind: str, parent: Block | None = None) -> None:
         self.kind = kind
-        self.parent: Any = parent
+        self.parent: Block | None = parent
         """The block around it; None for the root."""
         self.items: list[int] = []
         self.memo: dict = {}
@@ -126,7 +122,6 @@ class Product:
     fused: bool = False
 
 
-@no_type_check
 class Program:
     """Values, blocks and buffers; `root` runs once for each world."""
 
@@ -135,12 +130,12 @@ class Program:
         """Keep x·0 and x−x, which are NaN where x is not finite."""
         self.width = width
         """Bits of a number: 64 or 32."""
-        self._ways = WAYS[width]
+        self._makers = MAKERS[width]
         self.ops: list[str] = []
         self.args: list[tuple] = []
         self.kinds: list[str] = []
         self.depths: list[int] = []
-        self.known: list[Any] = []
+        self.known: list[Plain | None] = []
         """The number behind each constant; None for other values."""
         self.origins: list[int] = []
         """The line of code behind each value, as a number of `places`."""
@@ -151,7 +146,7 @@ class Program:
         self._constants: dict[tuple, int] = {}
         self._integers: dict[int, int] = {}
         self.alive: tuple[int, set[int]] | None = None
-        """How many values there were when somebody asked which are needed, and those."""
+        """Number of values when the live ones were last found, and these: see `passes/liveness.py`."""
         self.zero = self.const(0.0)
         self.one = self.const(1.0)
 
@@ -171,7 +166,7 @@ class Program:
     def const(self, value: Plain, kind: str = "f") -> int:
         """The constant `value`; equal bits give the same value."""
         if kind == "f":
-            value = float(value) if self.width == 64 else single(value)
+            value = float(value) if self.width == 64 else nearest_single(value)
             key = ("f", PACK(value))
         elif kind == "i":
             value = signed(int(value), self.width)
@@ -197,7 +192,7 @@ class Program:
 
     def op(self, op: str, *args: int) -> int:
         """A pure operation on values, simplified, shared, and hoisted as far as it may go."""
-        identity, fold, kind = self._ways.get(op, NO_WAY)
+        identity, fold, kind = self._makers[op]
         if identity is not None:
             simpler = identity(self, *args)
             if simpler is not None:
@@ -221,7 +216,7 @@ class Program:
                 depth = depths[a]
         block = self.block
         while block.floor > depth:
-            block = block.parent
+            block = block.parent or self.root
         key = (op, args)
         found = block.memo.get(key)
         if found is not None:
@@ -239,7 +234,7 @@ class Program:
         """The outermost block, seen from here through loops, where values of this depth are known."""
         block = self.block
         while block.floor > depth:
-            block = block.parent
+            block = block.parent or self.root
         return block
 
     # memory
@@ -321,7 +316,6 @@ class Program:
         return self.op("select", condition, yes, no)
 
 
-@no_type_check
 def seen_above(block: Block, depth: int, key: tuple) -> int | None:
     """The value of that key in a block around `block`, down to `depth`."""
     seen = block.parent
@@ -333,7 +327,6 @@ def seen_above(block: Block, depth: int, key: tuple) -> int | None:
     return None
 
 
-@no_type_check
 def children(program: Program, statement: int) -> tuple[Block, ...]:
     """The blocks inside a loop or branch, in order."""
     record = program.args[statement][0]
@@ -342,7 +335,6 @@ def children(program: Program, statement: int) -> tuple[Block, ...]:
     return (record.body,) if record.head is None else (record.head, record.body)
 
 
-@no_type_check
 def walk(program: Program, block: Block | None = None) -> Iterator[tuple[Block, int]]:
     """Every item of `block` and of the blocks inside it, in order, with its block."""
     block = program.root if block is None else block
@@ -353,7 +345,6 @@ def walk(program: Program, block: Block | None = None) -> Iterator[tuple[Block, 
                 yield from walk(program, child)
 
 
-@no_type_check
 def operands(program: Program, value: int) -> tuple[int, ...]:
     """The values that `value` is computed from, where it is no loop, branch or result."""
     op, args = program.ops[value], program.args[value]

@@ -1,4 +1,4 @@
-"""Fewer residuals: entries of a stack that need not be stored, because they can be had otherwise.
+"""Fewer residuals: entries of a stack that need not be stored, because they can be computed again.
 
 Reverse mode through a scan stores, in every round, whatever its backward round reads. Much of that is
 the same in all rounds, or a product or sum of other stored entries: cheaper computed again than moved
@@ -8,35 +8,14 @@ through memory twice.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
+from isthmus.native.ir.ops import OPS
 from isthmus.native.ir.program import Block, Buffer, Loop, Program, walk
+from isthmus.native.passes.liveness import live
+from isthmus.native.passes.rebuild import Rebuild, Rewrite
 
-if TYPE_CHECKING:
-    from isthmus.native.passes.prune import Rebuild, Rewrite
-
-CHEAP = frozenset(
-    [
-        "add",
-        "sub",
-        "mul",
-        "neg",
-        "abs",
-        "select",
-        "flt",
-        "fle",
-        "feq",
-        "fne",
-        "band",
-        "bor",
-        "bnot",
-        "copysign",
-        "i2f",
-        "b2i",
-    ]
-)
 BUDGET = 3
-"""So many cheap operations are done again rather than stored and loaded."""
+"""Cheap operations that are done again rather than storing and loading their result."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -89,8 +68,6 @@ def covers(program: Program, loop: Loop, spot: int) -> bool:
 
 def slim(program: Program) -> Rewrite | None:
     """A rewriting of loads from stacks that need not exist; None if there is no such stack."""
-    from isthmus.native.passes.prune import live
-
     alive = live(program)
     read = {program.args[v][0] for v in alive if program.ops[v] == "load"}
     kept: dict[tuple[Loop, int], Column] = {}
@@ -120,7 +97,7 @@ def slim(program: Program) -> Rewrite | None:
 def affordable(
     program: Program, column: Column, kept: dict[tuple[Loop, int], Column], budget: int
 ) -> int | None:
-    """What is left of `budget` after computing the column's value from `kept` ones; None: too dear."""
+    """What is left of `budget` after computing the column's value from `kept` ones; None: it costs more."""
     seen: set[int] = set()
 
     def visit(value: int, left: int) -> int | None:
@@ -136,11 +113,8 @@ def affordable(
             return left
         if op == "load" and program.args[value][0].space in ("in", "const"):
             return visit(program.args[value][1], left)
-        if op == "iadd" or op == "imul" or op == "isub":
-            cost = 0
-        elif op in CHEAP and left > 0:
-            cost = 1
-        else:
+        cost = OPS[op].again if op in OPS else None
+        if cost is None or cost > left:
             return None
         seen.add(value)
         left -= cost

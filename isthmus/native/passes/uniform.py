@@ -1,13 +1,10 @@
-"""Which values are the same in all lanes: those that only constants and shared inputs reach."""
+"""Which values are the same in all lanes: those that depend on constants and shared inputs alone."""
 
 from __future__ import annotations
-
-from typing import no_type_check
 
 from isthmus.native.ir.program import Branch, Buffer, Loop, Program, operands, walk
 
 
-@no_type_check
 class Uniform:
     """`same(value)`: one number for all lanes; `spread`: those of them that vectors read."""
 

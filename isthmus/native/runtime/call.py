@@ -1,4 +1,4 @@
-"""The compiled thing as a NumPy function: one world, many worlds, its statistics."""
+"""A compiled function as a NumPy function: one world, many worlds, its statistics."""
 
 from __future__ import annotations
 
@@ -13,29 +13,39 @@ from typing import Any
 import jax
 import numpy as np
 
-from isthmus.errors import BadOption, BadShape
+from isthmus.errors import BadShape
 from isthmus.native.ir.program import Program
+from isthmus.native.runtime.codes import Code
 from isthmus.native.runtime.cores import cores
+from isthmus.native.runtime.jax_call import as_jax
 from isthmus.native.runtime.known import Known
 from isthmus.native.runtime.pipeline import Plan, plan_of
-from isthmus.native.runtime.slots import Slot, Station, describe, inside, slots, transportable
+from isthmus.native.runtime.slots import (
+    Slot,
+    Station,
+    checked,
+    describe,
+    inside,
+    slots,
+    transportable,
+)
 from isthmus.native.runtime.stats import Stats
 from isthmus.native.runtime.store import usable
-from isthmus.native.targets.llvm.machine_code import Code, module_text
-from isthmus.native.targets.llvm.movers import CODES
-from isthmus.native.targets.llvm.processor import widest
+from isthmus.native.runtime.table import report
+from isthmus.native.targets import find, here
+from isthmus.native.targets.layout import CODES
 from isthmus.native.tracing.flat import Flat
 from isthmus.phases import phase
 
 _LOCK = threading.Lock()
 _POOL: list[ThreadPoolExecutor] = []
 DRAFT = 30_000
-"""Operations from which on code is compiled in haste first, and again with care once it has run for long. Of a robot
+"""Operations above which code is drafted: compiled fast first, and optimised once it has run for long. Of a robot
 of 38 degrees of freedom, the gradient (103,000) then starts after 11 s instead of 23 s of CPU."""
 HASTY = 2_500
-"""The same for functions of which nobody knows how often they will run."""
+"""The same for functions that may run once or often."""
 DRAFT_SECONDS = 5e-5
-"""Seconds of running, for each operation, after which code is compiled with care: about half of what that takes."""
+"""Seconds of running, for each operation, after which a draft is optimised: about half of what that takes."""
 WORTH_A_THREAD = 200_000
 """Floating-point operations below which a batch is not split over threads unasked."""
 
@@ -67,7 +77,7 @@ class Native:
     ) -> None:
         """`label`: what people call the function; `seconds`: about how long tracing and compiling take.
 
-        `brief`: it will run so rarely that quick compiling matters more than quick code. `hasty`: nobody knows how
+        `brief`: it will run so rarely that compiling fast matters more than fast code. `hasty`: it is not known how
         often it will run, so code of medium length is drafted too.
         """
         self._brief, self._draft_from = brief, HASTY if hasty else DRAFT
@@ -75,6 +85,7 @@ class Native:
         self.label, self._seconds = label, seconds
         self.flat = flat = Flat(fn, examples, static, width)
         self._strict, self._known = strict, known
+        self.target = here()
         self._lock = threading.RLock()
         self._plan: Plan | None = None
         found = None if known is None else known.read()
@@ -85,10 +96,11 @@ class Native:
         self.inputs = slots("in", [(str(k), x.shape, x.dtype) for k, x in enumerate(given)])
         results = [(str(k), *about) for k, about in enumerate(self.facts.outputs)]
         self.outputs = slots("out", results)
-        self.lanes = widest(flat.width)
+        self.lanes = self.target.lanes(flat.width)
         self._codes: dict[str, Code] = {}
         self._local = threading.local()
         self._scratch: list[np.ndarray] = []
+        self._whole = [k for k, slot in enumerate(self.inputs) if slot.dtype.kind in "iu"]
         self._narrow = [
             (k, slot.dtype)
             for k, slot in enumerate(self.outputs)
@@ -97,16 +109,18 @@ class Native:
 
     @property
     def plan(self) -> Plan:
-        """The traced function; a known one is traced when somebody asks."""
+        """The traced function; one that was found on disk is traced only when its program is needed."""
         with self._lock:
             if self._plan is None:
                 flat = self.flat
                 with self._phase():
-                    self._plan = plan_of(flat, flat.examples, flat.baked, self._strict, flat.width)
+                    self._plan = plan_of(
+                        flat, flat.examples, flat.baked, self._strict, flat.width, self.target
+                    )
             return self._plan
 
     def _phase(self) -> AbstractContextManager[None]:
-        """Tells people that this function is being made, if it has a name for them."""
+        """A phase that is shown while this function is compiled, if it has a label."""
         if self.label is None:
             return nullcontext()
         kept = ", once, then kept on disk" if self._known and usable() is not None else ""
@@ -125,10 +139,10 @@ class Native:
     def code(
         self, lanes: int, shared: frozenset[int] = frozenset(), *, final: bool = False
     ) -> Code:
-        """Machine code for so many worlds side by side; made or found on disk when first wanted.
+        """Machine code for so many worlds side by side; compiled, or loaded from disk, at its first use.
 
-        `shared`: positions of the inputs that are the same in all lanes of a block. `final`: no draft, for those who
-        keep the code and do not come back for a better one.
+        `shared`: positions of the inputs that are the same in all lanes of a block. `final`: no draft, for callers
+        that keep the code and would not ask again for the optimised one.
         """
         variant = f"{lanes}" + "".join(f" {k}" for k in sorted(shared))
         with self._lock:
@@ -147,7 +161,7 @@ class Native:
     def _load(self, variant: str, lanes: int) -> Code | None:
         """Code that a known function left on disk."""
         entry = self.facts.codes.get(variant) if self._known else None
-        code = None if entry is None else Code.stored(entry, lanes)
+        code = None if entry is None else Code.stored(self.target, entry, lanes)
         if code is not None:
             code.draft = variant.endswith("draft")
         return code
@@ -155,7 +169,7 @@ class Native:
     def _make(self, variant: str, lanes: int, shared: frozenset[int], draft: bool) -> Code:
         program = self.program
         with self._phase():
-            code = Code.of(program, lanes, shared, draft)
+            code = Code.of(self.target, program, lanes, shared, draft)
         code.draft = draft
         if self._known and self.plan.out_tree == self._known.result:
             self.facts.codes[f"{variant} draft" if draft else variant] = code.entry
@@ -166,12 +180,12 @@ class Native:
 
     def _station(self) -> Station:
         code = self.code(1)
-        station = self._local.station = Station(code, self.inputs, self.outputs)
+        station = self._local.station = Station(code.layout, self.inputs, self.outputs)
         self._local.run = self._timed if code.draft else code.single
         return station
 
     def _timed(self, *addresses: int) -> None:
-        """One world by a draft, which is replaced where it has run for long."""
+        """Runs one world with a draft; one that has run for long is replaced by optimised code."""
         code = self.code(1)
         began = time.perf_counter()
         code.single(*addresses)
@@ -187,7 +201,7 @@ class Native:
         targets, tree = jax.tree.flatten(out)
         if tree != self.out_tree:
             raise BadShape(f"out has the structure {tree}; the result has {self.out_tree}.")
-        for target, window in zip(targets, self._run(leaves), strict=True):
+        for target, window in zip(targets, self.run(leaves), strict=True):
             if target.shape != window.shape:
                 raise BadShape(f"out has an array of shape {target.shape} for {window.shape}.")
             np.copyto(target, window, casting="unsafe")
@@ -195,12 +209,12 @@ class Native:
 
     def flat_call(self, leaves: Sequence[Any]) -> list[np.ndarray]:
         """The flat results of one world's flat arguments."""
-        results = [window.copy() for window in self._run(leaves)]
+        results = [window.copy() for window in self.run(leaves)]
         for k, dtype in self._narrow:
             results[k] = results[k].astype(dtype)
         return results
 
-    def _run(self, leaves: Sequence[Any]) -> list[np.ndarray]:
+    def run(self, leaves: Sequence[Any]) -> list[np.ndarray]:
         """Runs one world; the results stay in this thread's own memory until its next call."""
         local = self._local
         station = getattr(local, "station", None) or self._station()
@@ -208,6 +222,9 @@ class Native:
             if getattr(leaf, "shape", ()) != window.shape:
                 raise self._misfit(leaves)
             np.copyto(window, leaf, casting="same_kind")
+        for k in self._whole:
+            if getattr(leaves[k], "dtype", None) != self.inputs[k].dtype:
+                checked(leaves[k], self.inputs[k])
         local.run(*station.args)
         return station.out
 
@@ -344,17 +361,14 @@ class Native:
 
     def as_jax(self) -> Callable:
         """This function as a JAX function: an XLA custom call with derivatives and batching."""
-        from isthmus.native.runtime.jax_call import as_jax
-
-        return as_jax(self)
+        return as_jax(self, Native)
 
     def source(self, language: str = "llvm", *, lanes: int = 1) -> str:
         """This function as text: what LLVM gets for so many `lanes`, or plain C for one world."""
-        if language == "llvm":
-            return module_text(self.program, lanes)[0]
-        if language != "c":
-            raise BadOption(f"there is no source in {language!r}; there are 'llvm' and 'c'.")
-        from isthmus.native.targets.c.to_c import source_c
+        target = find(language)
+        if target is self.target:
+            return target.text(self.program, lanes)
+        from isthmus.native.runtime.c_source import source_c  # loads the backend for C
 
         return str(source_c(self, tested=False))
 
@@ -383,6 +397,4 @@ class Native:
 
     def __str__(self) -> str:
         """Operations by kind, and the lines of code that they come from."""
-        from isthmus.native.runtime.table import report
-
-        return report(self.name, self.stats, self.plan.pruned)
+        return report(self.name, self.stats, self.plan.pruned, self.target.fuses())

@@ -1,4 +1,4 @@
-"""`compile`: the door to native code, and what happens where it cannot be entered."""
+"""`compile`: a JAX function as machine code, or run by XLA where it cannot be translated."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The compiled thing as a JAX function: an XLA custom call with jvp, transpose and batching.
+"""A compiled function as a JAX function: an XLA custom call with jvp, transpose and batching.
 
-Derivatives are compiled when first wanted: the tangent of a job is a job, and so is its transpose.
-The FFI of XLA is called experimental, so a tiny job is tried first; should it fail, or the device not
-be a CPU, XLA compiles the function itself.
+Derivatives are compiled at their first use: the tangent of a job is a job, and so is its transpose.
+The FFI of XLA is experimental, so a tiny job is tried first; if it fails, or the device is not a CPU, XLA
+compiles the function itself.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -20,31 +20,53 @@ from jax.extend import core as jex_core
 from jax.interpreters import ad, batching, mlir
 
 from isthmus.errors import BadShape
-from isthmus.native.runtime.call import Native
+from isthmus.native.runtime.codes import Code
+from isthmus.native.runtime.slots import Slot
+from isthmus.native.tracing.flat import Flat
 
 _LOCK = threading.Lock()
 _REGISTERED: dict[str, Any] = {}
+
+
+class Compiled(Protocol):
+    """What a call from JAX needs of a compiled function."""
+
+    flat: Flat
+    inputs: list[Slot]
+    outputs: list[Slot]
+    out_tree: Any
+    lanes: int
+
+    def code(
+        self, lanes: int, shared: frozenset[int] = frozenset(), *, final: bool = False
+    ) -> Code: ...
+    def flat_call(self, leaves: Sequence[Any]) -> list[np.ndarray]: ...
+    def flat_map(self, given: Sequence[Any]) -> list[np.ndarray]: ...
+
+
+Make = Callable[..., Compiled]
+"""(function, examples, width=) -> the compiled function."""
 
 
 class Job:
     """A function of flat arrays, its machine code, and the jobs that differentiate it."""
 
     def __init__(
-        self, fn: Callable[..., list], examples: Sequence[np.ndarray], width: int = 64
+        self, make: Make, fn: Callable[..., list], examples: Sequence[np.ndarray], width: int = 64
     ) -> None:
-        self.fn, self.examples, self.width = fn, list(examples), width
-        self._native: Native | None = None
+        self.make, self.fn, self.examples, self.width = make, fn, list(examples), width
+        self._native: Compiled | None = None
         self._tangents: dict[tuple, Job] = {}
         self._transposes: dict[tuple, Job] = {}
         self._lock = threading.RLock()
         self.vjp: Callable[..., list] | None = None
 
     @property
-    def native(self) -> Native:
-        """The machine code, made when first wanted."""
+    def native(self) -> Compiled:
+        """The machine code, compiled at its first use."""
         with self._lock:
             if self._native is None:
-                self._native = Native(self.fn, tuple(self.examples), width=self.width)
+                self._native = self.make(self.fn, tuple(self.examples), width=self.width)
             return self._native
 
     @functools.cached_property
@@ -73,7 +95,8 @@ class Job:
                     grads = back(list(cotangents))
                     return [grads[k] for k in active]
 
-                job = Job(push, self.examples + [self.examples[k] for k in active], self.width)
+                given = self.examples + [self.examples[k] for k in active]
+                job = Job(self.make, push, given, self.width)
                 job.vjp = pull
                 self._tangents[active] = job
             return self._tangents[active]
@@ -106,7 +129,7 @@ class Job:
                 fn = self.vjp if self.vjp is not None and linear == tail else pull
                 given = [self.examples[k] for k in known]
                 cotangents = [np.zeros(s.shape, s.dtype) for s in self.shapes]
-                self._transposes[linear] = Job(fn, given + cotangents, self.width)
+                self._transposes[linear] = Job(self.make, fn, given + cotangents, self.width)
             return self._transposes[linear]
 
 
@@ -167,22 +190,22 @@ def _foreign(*args: Any, job: Job, worlds: int | None, batched: tuple, dtypes: t
     return list(call(*args))[: len(results)]
 
 
-def register(code: Any) -> str:
+def register(code: Code) -> str:
     """The name under which XLA knows the code; kept alive from here on."""
     name = f"isthmus_native_{code.digest}"
     with _LOCK:
         if name not in _REGISTERED:
-            capsule = jax.ffi.pycapsule(code.handler)
+            capsule = jax.ffi.pycapsule(code.loaded.handler)
             jax.ffi.register_ffi_target(name, capsule, platform="cpu")
             _REGISTERED[name] = (code, capsule)
     return name
 
 
 @functools.cache
-def foreign_calls_work() -> bool:
+def foreign_calls_work(make: Make) -> bool:
     """A tiny job, run through XLA's foreign calls, gives the right answer."""
     try:
-        job = Job(lambda x: [2.0 * x + 1.0], [np.zeros(3)])
+        job = Job(make, lambda x: [2.0 * x + 1.0], [np.zeros(3)])
         with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
             run = jax.jit(
                 lambda x: _foreign(x, job=job, worlds=None, batched=(False,), dtypes=(np.float64,))
@@ -198,7 +221,8 @@ _lower_plain = mlir.lower_fun(_plain, multiple_results=True)
 
 
 def _lower_cpu(ctx: Any, *args: Any, **params: Any) -> Any:
-    return (_lower_foreign if foreign_calls_work() else _lower_plain)(ctx, *args, **params)
+    works = foreign_calls_work(params["job"].make)
+    return (_lower_foreign if works else _lower_plain)(ctx, *args, **params)
 
 
 mlir.register_lowering(native_call_p, _lower_plain)
@@ -297,10 +321,13 @@ def _transpose(
 ad.primitive_transposes[native_call_p] = _transpose
 
 
-def as_jax(native: Native) -> Callable:
-    """`native` for use inside jit, vmap, grad, scan; results have the precision that JAX is set to."""
+def as_jax(native: Compiled, make: Make) -> Callable:
+    """`native` for use inside jit, vmap, grad, scan; results have the precision that JAX is set to.
+
+    `make` compiles its derivatives.
+    """
     given = [x for x, b in zip(native.flat.examples, native.flat.baked, strict=True) if not b]
-    job = Job(native.flat.moving, given, native.flat.width)
+    job = Job(make, native.flat.moving, given, native.flat.width)
     job._native = native
 
     def call(*args: Any) -> Any:

@@ -1,8 +1,8 @@
 """Functions that are recognised without tracing them: by what they are called and what they are applied to.
 
 Tracing takes longer than loading machine code. Where a function's name, its settings and the structure of its
-arguments say all, their digest finds the code on disk. Whatever might hide something (a function of the user's,
-an object of a class that is not part of the libraries whose versions are in the digest) has no digest.
+arguments decide the code, their digest finds it on disk. What may behave differently under the same name (a function
+of the user's, an object of a class outside the libraries whose versions are in the digest) has no digest.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import hashlib
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
+from isthmus.native.ir.origins import PACKAGE
 from isthmus.native.runtime import store
-from isthmus.native.targets.llvm.machine_code import toolchain
+from isthmus.native.targets import here
 
 LIBRARIES = ("jax", "jaxlib", "equinox", "numpy")
 TRUSTED = frozenset(("isthmus", "builtins", *LIBRARIES))
@@ -28,27 +28,26 @@ TRUSTED = frozenset(("isthmus", "builtins", *LIBRARIES))
 
 
 class Unrecognisable(Exception):
-    """Something whose meaning its text does not tell."""
+    """A value whose text does not decide what it does."""
 
 
 def surroundings() -> str:
     """This version of our own sources, of Python, of the libraries, and what code is made for."""
-    return "\n".join([*sources_and_versions(), *toolchain()])
+    return "\n".join([*sources_and_versions(), *here().toolchain()])
 
 
 @functools.cache
 def sources_and_versions() -> tuple[str, ...]:
     """This version of our own sources, of Python and of the libraries."""
     sources = hashlib.sha256()
-    root = Path(__file__).resolve().parents[1]
-    for path in sorted(root.rglob("*.py")):
-        sources.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        sources.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     versions = [f"{name} {version(name)}" for name in LIBRARIES]
     return sources.hexdigest(), sys.version, *versions
 
 
 def digest(settings: Any, arguments: tuple) -> str | None:
-    """A name for what `settings`, by value, do to `arguments`, by structure; None where something may hide."""
+    """The digest of `settings`, by value, and `arguments`, by structure; None where their meaning is not certain."""
     try:
         leaves, tree = jax.tree.flatten(arguments)
         words = [surroundings(), value(settings), *structure(tree), *map(leaf, leaves)]

@@ -1,4 +1,4 @@
-"""From a function of flat arrays to the scalar program that LLVM gets, pass by pass."""
+"""From a function of flat arrays to the scalar program that a target gets, pass by pass."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ import jax
 import numpy as np
 
 from isthmus.native.ir.program import Program
-from isthmus.native.passes.lower import lower
 from isthmus.native.passes.prune import prune
 from isthmus.native.runtime.known import Facts
 from isthmus.native.runtime.stats import count
-from isthmus.native.targets.llvm.processor import has_fma
-from isthmus.native.tracing.trace import trace_jaxpr, translate
+from isthmus.native.targets.target import AbstractTarget
+from isthmus.native.tracing.translate import trace_jaxpr, translate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Plan:
     pruned: Program
     """Nothing idle is left; functions and products stand as they were written."""
     program: Program
-    """For LLVM: products fused with sums, sines and exponentials written out."""
+    """As the target has prepared it."""
     out_tree: Any
     facts: Facts
     seconds: float
@@ -53,15 +52,16 @@ def plan_of(
     examples: Sequence[np.ndarray],
     baked: Sequence[bool],
     strict: bool,
-    width: int = 64,
+    width: int,
+    target: AbstractTarget,
 ) -> Plan:
-    """Traces `fn`, translates it, prunes it, fuses products with sums, writes out sines and exponentials."""
+    """Traces `fn` in numbers of `width` bits, translates it, prunes it and prepares it for `target`."""
     began = time.perf_counter()
     closed, out = trace_jaxpr(fn, examples, width)
     program, before = translate(closed, examples, baked, strict, width)
     pruned = prune(program)
     operations, flops = count(pruned)
-    program = lower(pruned, fused=has_fma())
+    program = target.prepare(pruned)
     outputs = [(tuple(v.aval.shape), str(v.aval.dtype)) for v in closed.jaxpr.outvars]
     facts = Facts(outputs, before, operations, flops)
     return Plan(pruned, program, jax.tree.structure(out), facts, time.perf_counter() - began)

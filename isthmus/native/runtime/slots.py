@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.native.targets.llvm.machine_code import Code
-from isthmus.native.targets.llvm.movers import CODES, SIZES
-from isthmus.native.tracing.trace import kind_of
+from isthmus.native.targets.layout import CODES, SIZES, Layout
+from isthmus.native.tracing.trace import fitting, kind_of
 
 
 def aligned(entries: int, width: int) -> np.ndarray:
@@ -57,8 +56,7 @@ def slots(prefix: str, shapes: Sequence[tuple[str, tuple[int, ...], Any]]) -> li
 class Station:
     """Flat arrays of one thread for calls on one world: inputs, outputs, scratch."""
 
-    def __init__(self, code: Code, ins: Sequence[Slot], outs: Sequence[Slot]) -> None:
-        layout = code.layout
+    def __init__(self, layout: Layout, ins: Sequence[Slot], outs: Sequence[Slot]) -> None:
         self.inputs, self.outputs, self.work = (
             aligned(size, layout.width) for size in (layout.inputs, layout.outputs, layout.work)
         )
@@ -97,6 +95,15 @@ def transportable(x: np.ndarray, slot: Slot) -> np.ndarray:
     """`x` in rows without gaps, in a type that the machine code reads."""
     known = {"f": ("float64", "float32"), "i": ("int64", "int32", "uint32"), "b": ("bool",)}
     kind = kind_of(slot.dtype) or "f"
+    if kind == "i":
+        x = checked(x, slot)
     if x.dtype.name not in known[kind]:
-        x = x.astype(slot.dtype, casting="same_kind")
+        movable = slot.dtype if slot.dtype.name in CODES else np.dtype(np.int64)
+        x = x.astype(movable, casting="same_kind")
     return np.ascontiguousarray(x)
+
+
+def checked(x: Any, slot: Slot) -> np.ndarray:
+    """Integers that fit into the type of `slot`; truths count as integers, as in NumPy."""
+    array = np.asarray(x)
+    return fitting(array, slot.dtype) if array.dtype.kind in "iu" else array

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 
+from isthmus.native.ir.ops import OPS
 from isthmus.native.ir.program import Block, Program, children
-from isthmus.native.passes.prune import live
-from isthmus.native.targets.llvm.instructions import LIBM
-
-FLOAT = LIBM | frozenset(
-    "add sub mul div neg abs max min sqrt floor ceil rint copysign sin cos exp expm1 log tanh atan2 logistic "
-    "fma round32".split()
-)
-"""Operations on numbers; comparisons, choices and integer work are counted apart."""
+from isthmus.native.passes.liveness import CONTROL, live
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,28 +39,37 @@ class Stats:
         )
 
 
-def count(program: Program) -> tuple[int, int]:
-    """(operations in the text, floating-point operations executed)."""
+def executed(program: Program) -> Iterator[tuple[int, int]]:
+    """Every live item but loops and branches, with how often one call runs it; `while` counts as one round."""
     alive = live(program)
 
-    def visit(block: Block) -> tuple[int, int]:
-        operations = flops = 0
+    def visit(block: Block, times: int) -> Iterator[tuple[int, int]]:
         for item in block.items:
             if item not in alive:
                 continue
-            op = program.ops[item]
-            if op in ("for", "while", "if"):
-                times = program.args[item][0].count if op == "for" else 1
+            if program.ops[item] in CONTROL:
+                rounds = program.args[item][0].count if program.ops[item] == "for" else 1
                 for child in children(program, item):
-                    inner, inner_flops = visit(child)
-                    operations += inner
-                    flops += inner_flops * times
-            elif op == "product":
-                operations += 1
-                flops += 2 * math.prod(program.args[item][0].sizes)
-            elif op not in ("load", "store"):
-                operations += 1
-                flops += op in FLOAT
-        return operations, flops
+                    yield from visit(child, times * rounds)
+            else:
+                yield item, times
 
-    return visit(program.root)
+    return visit(program.root, 1)
+
+
+def operations_in(program: Program, item: int) -> int:
+    """Floating-point operations of a product; 1 for any other item."""
+    is_product = program.ops[item] == "product"
+    return 2 * math.prod(program.args[item][0].sizes) if is_product else 1
+
+
+def count(program: Program) -> tuple[int, int]:
+    """(operations in the text, floating-point operations executed)."""
+    operations = flops = 0
+    for item, times in executed(program):
+        op = program.ops[item]
+        if op not in ("load", "store"):
+            operations += 1
+            if op == "product" or OPS[op].floating:
+                flops += times * operations_in(program, item)
+    return operations, flops

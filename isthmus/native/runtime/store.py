@@ -22,16 +22,16 @@ SUFFIX, HALF = ".code", ".half"
 LARGEST = 512 * 1024 * 1024
 """Bytes that the folder may hold; what was not used for longest goes first."""
 ABANDONED = 3600.0
-"""Seconds after which a half-written file belongs to nobody."""
+"""Seconds after which a half-written file is removed: its writer has been killed."""
 
 
 def folder() -> Path | None:
-    """Where entries live; None where they shall not be kept."""
-    told = os.environ.get("ISTHMUS_CACHE", "").strip()
-    if told.lower() in ("off", "0"):
+    """The folder of entries; None if nothing is to be kept."""
+    setting = os.environ.get("ISTHMUS_CACHE", "").strip()
+    if setting.lower() in ("off", "0"):
         return None
-    if told:
-        return Path(told).expanduser() / "native"
+    if setting:
+        return Path(setting).expanduser() / "native"
     if sys.platform == "win32":
         home = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
@@ -42,7 +42,7 @@ def folder() -> Path | None:
 
 
 def is_ours(place: Path) -> bool:
-    """Nobody else can write there: what lies in it will be executed."""
+    """Only this user can write there: what lies in it will be executed."""
     if not hasattr(os, "getuid"):  # Windows: the profile's folder is the user's own
         return True
     about = place.lstat()
@@ -57,7 +57,7 @@ def usable() -> Path | None:
             return None
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         return place if is_ours(place) else None
-    except (OSError, RuntimeError):  # RuntimeError: nobody knows where home is
+    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
         return None
 
 

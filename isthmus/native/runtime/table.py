@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from isthmus.native.ir.origins import Place
-from isthmus.native.ir.program import Block, Program, children
-from isthmus.native.passes.prune import contract, live
-from isthmus.native.runtime.stats import Stats
-from isthmus.native.targets.llvm.processor import has_fma
+from isthmus.native.ir.program import Program
+from isthmus.native.passes.contract import contract
+from isthmus.native.runtime.stats import Stats, executed, operations_in
 
-MOST = 16
-"""Rows of a table; what is left is summed up in one more."""
+MAX_ROWS = 16
+"""Rows of a table; one more row has the sum of the others."""
 
 Group = TypeVar("Group")
 Tally = list[tuple[str, Place, int]]
 """For each operation in the text: its kind, its line, and how often one call runs it."""
 
 
-def tally(pruned: Program) -> Tally:
-    """All operations of one world; products fused as the processor does, functions counted as one."""
-    program = contract(pruned) if has_fma() else pruned
-    alive, place = live(program), program.places.place
-
-    def visit(block: Block, times: int) -> Iterator[tuple[str, Place, int]]:
-        for item in block.items:
-            if item not in alive:
-                continue
-            op, args = program.ops[item], program.args[item]
-            if op in ("for", "while", "if"):
-                rounds = args[0].count if op == "for" else 1
-                for child in children(program, item):
-                    yield from visit(child, times * rounds)
-            else:
-                inside = 2 * math.prod(args[0].sizes) if op == "product" else 1
-                yield op, place(program.origins[item]), times * inside
-
-    return list(visit(program.root, 1))
+def tally(pruned: Program, fused: bool) -> Tally:
+    """All operations of one world, products `fused` with sums or not; a function counts as one."""
+    program = contract(pruned) if fused else pruned
+    place = program.places.place
+    return [
+        (program.ops[item], place(program.origins[item]), times * operations_in(program, item))
+        for item, times in executed(program)
+    ]
 
 
-def report(name: str, stats: Stats, pruned: Program) -> str:
+def report(name: str, stats: Stats, pruned: Program, fused: bool) -> str:
     """What `print(f)` shows."""
-    rows = tally(pruned)
+    rows = tally(pruned, fused)
     work = [row for row in rows if row[0] not in ("load", "store")]
     reads, writes = (sum(n for op, _, n in rows if op == which) for which in ("load", "store"))
     kinds = table(("operation",), work, lambda row: row[0], lambda op: (op,))
@@ -66,8 +53,8 @@ def table(
         runs[group(row)] += row[2]
     total = max(1, sum(runs.values()))
     ranked = runs.most_common()
-    body = [(cells(g), text[g], n) for g, n in ranked[:MOST]]
-    if rest := ranked[MOST:]:
+    body = [(cells(g), text[g], n) for g, n in ranked[:MAX_ROWS]]
+    if rest := ranked[MAX_ROWS:]:
         label = (f"{len(rest)} more", *[""] * (len(titles) - 1))
         body.append((label, sum(text[g] for g, _ in rest), sum(n for _, n in rest)))
     numbers = [(f"{in_text:,}", f"{n:,}", f"{100 * n / total:.0f} %") for _, in_text, n in body]

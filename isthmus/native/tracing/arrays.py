@@ -12,7 +12,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias, no_type_check
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ Index: TypeAlias = tuple[int, ...]
 """Value numbers of kind `i`, one for each axis."""
 
 SMALL = 64
-"""So many short inner entries of a loop over an array are written out."""
+"""Inner loops of at most this many entries are written out."""
 FEW = 16
 """A long array with at most this many entries is read into values at once."""
 LARGEST = 1 << 16
@@ -75,7 +75,6 @@ def columns(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(n) for n in shape))
 
 
-@no_type_check
 class Memory:
     """Moves arrays between values and buffers of a program."""
 
@@ -212,9 +211,10 @@ class Memory:
             if key in seen.memo:
                 return seen.memo[key]
             seen = seen.parent
-        numbers = [p.constant(v) for v in flat.tolist()]
+        numbers: list[Any] = [p.constant(v) for v in flat.tolist()]
         if None not in numbers:
-            buffer = p.buffer(f"k{len(p.buffers)}", "const", flat.size, kind, data=tuple(numbers))
+            data = tuple(map(int, numbers)) if kind == "b" else tuple(numbers)
+            buffer = p.buffer(f"k{len(p.buffers)}", "const", flat.size, kind, data=data)
         else:
             buffer = p.buffer(f"s{len(p.buffers)}", "work", flat.size, kind)
             p.block = block

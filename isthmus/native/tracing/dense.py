@@ -5,19 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isthmus.native.ir.ops import OPS
 from isthmus.native.ir.program import Buffer, Product, Program, View
 from isthmus.native.tracing.arrays import Array, Long, Memory, row_major
 
-if TYPE_CHECKING:
-    from isthmus.native.tracing.trace import Trace
-
 LINE = 8
 """Shorter axes are not worth a vector along them."""
-STEADY = frozenset(["iadd", "isub", "imul", "idiv", "irem", "imax", "imin"])
 Groups = Sequence[Sequence[int]]
 
 
@@ -32,16 +28,15 @@ class Matrix:
 
 
 def dense(
-    trace: Trace,
+    memory: Memory,
     sizes: tuple[int, int, int, int],
     x: Array,
     x_axes: Groups,
     y: Array,
     y_axes: Groups,
-    dtype: Any,
 ) -> Buffer:
     """Σₖ x[b, i, k]·y[b, j, k], row-major in a new buffer; `sizes` of b, i, j, k."""
-    p, memory = trace.p, trace.memory
+    p = memory.p
     count, rows, columns, depth = sizes
     left = matrix(memory, x, x_axes, (count, rows, depth))
     right = matrix(memory, y, y_axes, (count, columns, depth))
@@ -94,7 +89,7 @@ def usable(p: Program, view: View) -> bool:
         op = p.ops[value]
         if op in ("const", "counter"):
             return True
-        return op in STEADY and all(map(steady, p.args[value]))
+        return op in OPS and OPS[op].index and all(map(steady, p.args[value]))
 
     return view.buffer.group is None and view.buffer.kind == "f" and steady(view.start)
 
@@ -147,9 +142,9 @@ def copied_across(memory: Memory, m: Matrix, sizes: tuple[int, int, int]) -> Mat
     return Matrix(made.view, made.batch, made.deep, made.free)
 
 
-def total(trace: Trace, x: Long, axes: Sequence[int], dtype: Any) -> Buffer:
+def total(memory: Memory, x: Long, axes: Sequence[int]) -> Buffer:
     """The sum of `x` over `axes`, as a product with ones."""
     kept = [k for k in range(len(x.shape)) if k not in axes]
     rows, depth = math.prod(x.shape[k] for k in kept), math.prod(x.shape[k] for k in axes)
-    ones = trace.memory.filled((1, 1), trace.p.one)
-    return dense(trace, (1, rows, 1, depth), x, ((), kept, axes), ones, ((), (0,), (1,)), dtype)
+    ones = memory.filled((1, 1), memory.p.one)
+    return dense(memory, (1, rows, 1, depth), x, ((), kept, axes), ones, ((), (0,), (1,)))

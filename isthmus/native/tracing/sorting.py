@@ -6,13 +6,9 @@ So all worlds of a block go the same way. Equal entries keep their order: their 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from isthmus.native.ir.program import Buffer, Loop, Program
-from isthmus.native.tracing.arrays import Index, Long
-
-if TYPE_CHECKING:
-    from isthmus.native.tracing.trace import Trace
+from isthmus.native.tracing.arrays import Index, Long, Memory
 
 Above = Callable[[list[int], list[int], int], int]
 """(entries, other entries, what decides between equals) -> the first must stand behind the others."""
@@ -24,22 +20,22 @@ def stages(count: int) -> list[tuple[int, int]]:
     return [(run, step) for run in range(levels) for step in range(run, -1, -1)]
 
 
-def sorted_rows(trace: Trace, rows: list[Long], above: Above) -> list[Long]:
+def sorted_rows(memory: Memory, rows: list[Long], above: Above) -> list[Long]:
     """Arrays sorted together along their last axis, in new memory."""
-    p, memory = trace.p, trace.memory
+    p = memory.p
     shape = rows[0].shape
     buffers = [p.buffer(f"o{len(p.buffers)}", "work", x.size, x.kind) for x in rows]
     for x, buffer in zip(rows, buffers, strict=True):
         memory.write(x, buffer)
     places = p.buffer(f"o{len(p.buffers)}", "work", shape[-1], "i")
     memory.nest(
-        shape[:-1], lambda index: sort_row(trace, shape, index, buffers, places, above), few=1
+        shape[:-1], lambda index: sort_row(memory, shape, index, buffers, places, above), few=1
     )
     return [memory.whole(shape, buffer) for buffer in buffers]
 
 
 def sort_row(
-    trace: Trace,
+    memory: Memory,
     shape: tuple[int, ...],
     index: Index,
     buffers: list[Buffer],
@@ -47,9 +43,9 @@ def sort_row(
     above: Above,
 ) -> None:
     """Sorts the row at `index`: rounds over pairs (a, a + step) of runs that are being merged."""
-    p, count = trace.p, shape[-1]
-    first = trace.memory.flat(shape, (*index, p.integer(0)))
-    repeat(trace, count, lambda k: p.store(places, k, k))
+    p, count = memory.p, shape[-1]
+    first = memory.flat(shape, (*index, p.integer(0)))
+    repeat(p, count, lambda k: p.store(places, k, k))
     table = stages(count)
     runs, steps = (table_of(p, row) for row in zip(*table, strict=True))
 
@@ -66,7 +62,7 @@ def sort_row(
         together = p.op("ieq", p.op("ishr", a, twice), p.op("ishr", c, twice))
         valid = p.op("band", together, p.op("ile", c, last))
         exchange(
-            trace,
+            p,
             buffers,
             places,
             first,
@@ -75,7 +71,7 @@ def sort_row(
             above,
         )
 
-    repeat(trace, len(table), lambda s: repeat(trace, count // 2, lambda t: compare(s, t)))
+    repeat(p, len(table), lambda s: repeat(p, count // 2, lambda t: compare(s, t)))
 
 
 def table_of(p: Program, numbers: tuple[int, ...]) -> Buffer:
@@ -84,7 +80,7 @@ def table_of(p: Program, numbers: tuple[int, ...]) -> Buffer:
 
 
 def exchange(
-    trace: Trace,
+    p: Program,
     buffers: list[Buffer],
     places: Buffer,
     first: int,
@@ -93,7 +89,6 @@ def exchange(
     above: Above,
 ) -> None:
     """Puts two entries of a row, and their places, in order where `valid`."""
-    p = trace.p
     spots = [p.op("iadd", first, k) for k in pair]
     left, right = ([p.load(b, spot) for b in buffers] for spot in spots)
     ties = [p.load(places, k) for k in pair]
@@ -105,9 +100,8 @@ def exchange(
     p.store(places, pair[1], p.select(swap, ties[0], ties[1]))
 
 
-def repeat(trace: Trace, count: int, visit: Callable[[int], None]) -> None:
+def repeat(p: Program, count: int, visit: Callable[[int], None]) -> None:
     """A loop without carried values."""
-    p = trace.p
     body = p.enter("loop")
     counter = p.symbol("counter", "i")
     visit(counter)

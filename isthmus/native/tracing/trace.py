@@ -1,4 +1,4 @@
-"""A JAX function -> the scalar program: trace it in float64 or float32, then translate equation by equation."""
+"""Equations of JAX -> operations of a scalar program, by the rules that are registered here."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import jax
 import numpy as np
 from jax.extend import core as jex_core
 
-from isthmus.errors import NotTranslatable
+from isthmus.errors import BadOption, NotTranslatable
+from isthmus.native.ir.ops import OPS
 from isthmus.native.ir.program import Program
 from isthmus.native.tracing.arrays import HEAVY, Array, Long, Memory, TooLarge
-from isthmus.native.tracing.captured import widened
 
 Rule = Callable[..., list]
 RULES: dict[str, Rule] = {}
@@ -28,18 +28,21 @@ INPUT_VALUES = 1024
 """Inputs with at most this many entries are read entry by entry where they are used."""
 LITERAL_VALUES = 4096
 """Constants with at most this many entries are values, whose zeros and ones fold away."""
-COSTLY = frozenset(
-    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log1p log2 logistic "
-    "erf erfc lgamma pow cbrt sqrt rsqrt div rem".split()
-)
-"""Primitives that take as long as a dozen sums."""
+DONE_BY = {"atan": "atan2", "rsqrt": "sqrt", "rem": "fmod"}
+"""Primitives that take as long as an operation of another name."""
+
+
+INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr", "cond_jaxpr", "body_jaxpr")
+"""Where equations keep the equations inside them."""
 
 
 def rule(*names: str, long: bool = False, free: bool = False) -> Callable[[Rule], Rule]:
-    """Registers the rule of the primitives `names`."""
+    """Registers the rule of the primitives `names`, of which each has one."""
 
     def register(function: Rule) -> Rule:
         for name in names:
+            if name in RULES:
+                raise ValueError(f"the primitive {name!r} has a rule already.")
             RULES[name] = function
             if long:
                 LONG.add(name)
@@ -70,33 +73,27 @@ def width_of(leaves: Sequence[Any]) -> int:
 
 
 def example_array(x: Any, width: int = 64) -> np.ndarray:
-    """An example or argument as NumPy: floats and integers of `width` bits, truths as bool."""
+    """An example or argument as NumPy: floats of `width` bits, integers as they are but of `width` bits at most."""
     array = np.asarray(x)
     if array.dtype.kind == "f" or array.dtype.name == "bfloat16":
         return array.astype(f"f{width // 8}", copy=False)
     if array.dtype.kind in "iu":
-        return array.astype(f"i{width // 8}", copy=False)
+        size = min(array.dtype.itemsize, width // 8)
+        return fitting(array, np.dtype(f"{array.dtype.kind}{size}"))
     if array.dtype.kind == "b":
         return array
     raise NotTranslatable(f"an array of dtype {array.dtype}")
 
 
-def trace_jaxpr(fn: Callable, examples: Sequence[Any], width: int = 64) -> tuple[Any, Any]:
-    """The jaxpr of `fn` in numbers of `width` bits, whatever the user's setting, and the tree of its outputs."""
-    with jax.enable_x64(width == 64):
-        shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in examples]
-        # a fresh function for each trace: JAX finds nothing of it in its caches, and leaves nothing there
-        try:
-            return jax.make_jaxpr(lambda *x: fn(*x), return_shape=True)(*shapes)
-        except TypeError as mismatch:
-            own: Any = getattr(fn, "widened", None)
-            other = widened(fn, width) if own is None else own()
-            if other is fn:
-                raise
-            try:
-                return jax.make_jaxpr(lambda *x: other(*x), return_shape=True)(*shapes)
-            except TypeError:
-                raise mismatch from None
+def fitting(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Integers in another type; refused if one of them does not fit into it."""
+    if x.dtype == dtype or np.can_cast(x.dtype, dtype, "safe"):
+        return x.astype(dtype, copy=False)
+    limits = np.iinfo(dtype)
+    if x.size and (int(x.min()) < limits.min or int(x.max()) > limits.max):
+        worst = max((int(x.min()), int(x.max())), key=abs)
+        raise BadOption(f"{worst} does not fit into {dtype}, for which the function was compiled.")
+    return x.astype(dtype)
 
 
 class Trace:
@@ -118,6 +115,8 @@ class Trace:
             raise NotTranslatable(f"a constant of dtype {array.dtype}")
         if kind == "f":
             array = array.astype(f"f{self.p.width // 8}", copy=False)
+        elif kind == "i":
+            array = self.signed(array)
         flat = array.ravel().tolist()
         if len(flat) > LITERAL_VALUES and len(set(flat)) > 1:
             p = self.p
@@ -141,6 +140,12 @@ class Trace:
             bits, is_signed = self.p.integer(8 * dtype.itemsize), self.p.integer(dtype.kind == "i")
             return self.p.op("wrap", value, bits, is_signed)
         return value
+
+    def signed(self, array: np.ndarray) -> np.ndarray:
+        """Integers as the program holds them, in which the first bit of the largest unsigned ones is a sign."""
+        if array.dtype.itemsize * 8 > self.p.width:
+            array = fitting(array, np.dtype(f"{array.dtype.kind}{self.p.width // 8}"))
+        return array.view(f"i{self.p.width // 8}") if self.full(array.dtype) else array
 
     def full(self, dtype: Any) -> bool:
         """An unsigned `dtype` that fills the integers of the program, whose sign then is just a bit."""
@@ -218,32 +223,22 @@ class Trace:
         raise NotTranslatable(name)
 
 
-INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr", "cond_jaxpr", "body_jaxpr")
-
-
-def refuse_unknown(jaxpr: Any, outer: str = "") -> None:
-    """Names the first primitive without a rule, before any work is done."""
-    for eqn in jaxpr.eqns:
-        name = eqn.primitive.name
-        inner = [eqn.params[k] for k in INNER if k in eqn.params]
-        inner.extend(eqn.params.get("branches", ()))
-        where = source_line(eqn) or outer
-        if name not in RULES and not inner:
-            raise NotTranslatable(name, where)
-        for part in inner:
-            refuse_unknown(getattr(part, "jaxpr", part), where)
-
-
 def weigh(name: str, ins: Sequence[Array], outs: Sequence[Array]) -> None:
     """Tells long results how many operations an entry takes, and whether their rows are ragged."""
     lazy = [x for x in outs if isinstance(x, Long) and x.view is None and x.everywhere is None]
     if not lazy:
         return
     given = [x for x in ins if isinstance(x, Long)]
-    work = sum(x.work for x in given) + (0 if name in FREE else 12 if name in COSTLY else 1)
+    work = sum(x.work for x in given) + (0 if name in FREE else cost_of_entry(name))
     for x in lazy:
         x.work = max(x.work, work)
         x.ragged = x.ragged or any(y.ragged for y in given)
+
+
+def cost_of_entry(primitive: str) -> int:
+    """About how long one entry of a primitive's result takes, in sums."""
+    op = OPS.get(DONE_BY.get(primitive, primitive))
+    return 1 if op is None else op.cost
 
 
 def cost(eqn: Any) -> int:
@@ -270,39 +265,3 @@ def source_line(eqn: Any) -> str:
         return source_info_util.summarize(eqn.source_info)
     except (ImportError, AttributeError):
         return ""
-
-
-def translate(
-    closed: Any,
-    examples: Sequence[np.ndarray],
-    static: Sequence[bool],
-    strict: bool = False,
-    width: int = 64,
-) -> tuple[Program, int]:
-    """The program of a closed jaxpr, static arguments baked in, and its count of operations unpruned.
-
-    Input `k` is the buffer `in{k}` (none for a static one), output `k` the buffer `out{k}`.
-    """
-    import isthmus.native.tracing.rules  # noqa: F401  the rules register themselves
-
-    refuse_unknown(closed.jaxpr)
-    trace = Trace(strict, width)
-    arrays = [
-        trace.literal(x) if fixed else trace.input(f"in{k}", x.shape, x.dtype)
-        for k, (x, fixed) in enumerate(zip(examples, static, strict=True))
-    ]
-    outs = trace.closed(closed, arrays)
-    p = trace.p
-    written = []
-    for k, out in enumerate(outs):
-        aval = closed.jaxpr.outvars[k].aval
-        kind = kind_of(aval.dtype)
-        if kind is None:
-            raise NotTranslatable(f"a result of dtype {aval.dtype}")
-        buffer = p.buffer(f"out{k}", "out", math.prod(aval.shape), kind)
-        if isinstance(out, np.ndarray) and out.size > 1 and len(set(out.ravel().tolist())) == 1:
-            out = trace.memory.long(out)
-        written.append((out, buffer))
-    for out, buffer in written:
-        trace.memory.write(out, buffer)
-    return p, trace.counted

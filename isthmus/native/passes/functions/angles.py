@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, no_type_check
 
-if TYPE_CHECKING:
-    from isthmus.native.passes.lower import Lanes, Pair, Value
+from isthmus.native.passes.functions.builder import Builder, Pair, Value
 
 
-@no_type_check
-def reduce(b: Lanes, x: Value) -> tuple[Value, Value, Value]:
+def reduce(b: Builder, x: Value) -> tuple[Value, Value, Value]:
     """(r, rest, n) with x = n·π/2 + r + rest, |r| ≤ π/4; n modulo 4 is in the low bits."""
     first, second, third = b.k.pi(2, 3)
     shifted = b.fma(x, 2.0 / math.pi, b.k.magic)
@@ -25,15 +22,13 @@ def reduce(b: Lanes, x: Value) -> tuple[Value, Value, Value]:
     return r, rest, b.op("bits", shifted)
 
 
-@no_type_check
-def sine(b: Lanes, r: Value, rest: Value | None = None) -> Value:
+def sine(b: Builder, r: Value, rest: Value | None = None) -> Value:
     """sin r for |r| ≤ π/4, or what it is more than r, with the `rest` of r."""
     z = b.mul(r, r)
     return b.fma(b.mul(z, r), b.poly(z, b.k.sin), r if rest is None else rest)
 
 
-@no_type_check
-def cosine(b: Lanes, r: Value) -> Pair:
+def cosine(b: Builder, r: Value) -> Pair:
     """cos r for |r| ≤ π/4."""
     z = b.mul(r, r)
     half = b.mul(z, 0.5)
@@ -41,14 +36,12 @@ def cosine(b: Lanes, r: Value) -> Pair:
     return w, b.fma(b.mul(z, z), b.poly(z, b.k.cos), b.sub(b.sub(1.0, w), half))
 
 
-@no_type_check
-def is_odd(b: Lanes, n: Value) -> Value:
+def is_odd(b: Builder, n: Value) -> Value:
     """The lowest bit of `n` is set."""
     return b.p.op("ieq", b.integer("iand", n, 1), b.p.integer(1))
 
 
-@no_type_check
-def wave(b: Lanes, x: Value, turn: int) -> Value:
+def wave(b: Builder, x: Value, turn: int) -> Value:
     """sin (turn 0) or cos (turn 1) of x: those of |x|, with the sign of x for the sine."""
     r, _, n = reduce(b, b.op("abs", x))
     n = b.integer("iadd", n, turn)
@@ -59,33 +52,29 @@ def wave(b: Lanes, x: Value, turn: int) -> Value:
     return b.p.place("cos_huge" if turn else "sin_huge", (x, b.flip(value, signs)), "f")
 
 
-@no_type_check
-def sin(b: Lanes, x: Value) -> Value:
+def sin(b: Builder, x: Value) -> Value:
     return wave(b, x, 0)
 
 
-@no_type_check
-def cos(b: Lanes, x: Value) -> Value:
+def cos(b: Builder, x: Value) -> Value:
     return wave(b, x, 1)
 
 
-@no_type_check
-def tan(b: Lanes, x: Value) -> Value:
+def tan(b: Builder, x: Value) -> Value:
     """sin/cos of the reduced angle, or −cos/sin, as quotients of pairs."""
     r, rest, n = reduce(b, b.op("abs", x))
     odd = is_odd(b, n)
     w, low = cosine(b, r)
     s = b.fast_sum(r, sine(b, r, rest))
     c = b.fast_sum(w, b.fma(b.neg(r), rest, low))
-    top = tuple(b.pick(odd, y, x) for x, y in zip(s, c, strict=True))
-    bottom = tuple(b.pick(odd, x, y) for x, y in zip(s, c, strict=True))
+    top = b.pick(odd, c[0], s[0]), b.pick(odd, c[1], s[1])
+    bottom = b.pick(odd, s[0], c[0]), b.pick(odd, s[1], c[1])
     signs = b.op("ixor", b.integer("ishl", n, b.k.bits - 1), b.sign(x))
     value = b.flip(b.add(*b.quotient(top, bottom)), signs)
     return b.p.place("tan_huge", (x, value), "f")
 
 
-@no_type_check
-def arc(b: Lanes, x: Value) -> tuple[Value, Value, Value, Value]:
+def arc(b: Builder, x: Value) -> tuple[Value, Value, Value, Value]:
     """(near, s, more, size): asin s = s + more, where s = size = |x| if `near` (below ½), else √((1 − |x|)/2)."""
     size = b.op("abs", x)
     near = b.less(size, 0.5)
@@ -97,23 +86,20 @@ def arc(b: Lanes, x: Value) -> tuple[Value, Value, Value, Value]:
     return near, s, more, size
 
 
-@no_type_check
-def less_from(b: Lanes, high: float, low: float, s: Value, more: Value) -> Value:
+def less_from(b: Builder, high: float, low: float, s: Value, more: Value) -> Value:
     """(high + low) − (s + more), for s below `high`."""
     value, rest = b.fast_sum(high, b.neg(s))
     return b.add(value, b.sub(b.add(rest, low), more))
 
 
-@no_type_check
-def asin(b: Lanes, x: Value) -> Value:
+def asin(b: Builder, x: Value) -> Value:
     """By its series below ½, as π/2 − 2 asin √((1 − |x|)/2) above."""
     near, s, more, _ = arc(b, x)
     far = less_from(b, *b.k.pi(2), b.mul(2.0, s), b.mul(2.0, more))
     return b.op("copysign", b.pick(near, b.add(s, more), far), x)
 
 
-@no_type_check
-def acos(b: Lanes, x: Value) -> Value:
+def acos(b: Builder, x: Value) -> Value:
     """π/2 − asin x; twice the angle of the half near 1, and π less that near −1."""
     near, s, more, _ = arc(b, x)
     negative = b.less(x, 0.0)
@@ -124,8 +110,7 @@ def acos(b: Lanes, x: Value) -> Value:
     return b.pick(near, middle, far)
 
 
-@no_type_check
-def atan2(b: Lanes, y: Value, x: Value) -> Value:
+def atan2(b: Builder, y: Value, x: Value) -> Value:
     """The angle of (x, y), from the smaller over the larger of |x|, |y|."""
     ax, ay = b.op("abs", x), b.op("abs", y)
     steep = b.less(ax, ay)

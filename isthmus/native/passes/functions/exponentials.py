@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, no_type_check
 
+from isthmus.native.passes.functions.builder import Builder, Pair, Value
 from isthmus.native.passes.functions.formats import LN2
 
-if TYPE_CHECKING:
-    from isthmus.native.passes.lower import Lanes, Pair, Value
 
-
-@no_type_check
-def nearest(b: Lanes, shifted: Value) -> tuple[Value, Value]:
+def nearest(b: Builder, shifted: Value) -> tuple[Value, Value]:
     """The integer that `shifted` = x + magic was rounded to, as a float and as an integer."""
-    n = b.integer("iadd", b.op("bits", shifted), -b.p.constant(b.op("bits", b.k.magic)))
+    n = b.integer("iadd", b.op("bits", shifted), -b.bits(b.k.magic))
     return b.sub(shifted, b.k.magic), n
 
 
-@no_type_check
-def halve(b: Lanes, x: Value) -> tuple[Value, Value, Value]:
+def halve(b: Builder, x: Value) -> tuple[Value, Value, Value]:
     """(r, rest, n) with x = n·ln 2 + r + rest, |r| ≤ ln 2 / 2."""
     first, second = b.k.ln2
     whole, n = nearest(b, b.fma(x, 1.0 / math.log(2.0), b.k.magic))
@@ -29,8 +24,7 @@ def halve(b: Lanes, x: Value) -> tuple[Value, Value, Value]:
     return r, b.fma(minus, second, b.sub(part, r)), n
 
 
-@no_type_check
-def scale(b: Lanes, value: Value, n: Value) -> Value:
+def scale(b: Builder, value: Value, n: Value) -> Value:
     """`value`·2ⁿ, the factor in two halves for results near the ends."""
     ample = 4 * (b.k.bias + 1)
     first = b.integer("iadd", b.integer("ishr", b.integer("iadd", n, ample), 1), -ample // 2)
@@ -39,8 +33,7 @@ def scale(b: Lanes, value: Value, n: Value) -> Value:
     return value
 
 
-@no_type_check
-def grown(b: Lanes, r: Value, rest: Value) -> Pair:
+def grown(b: Builder, r: Value, rest: Value) -> Pair:
     """e^(r + rest) for |r| ≤ ln 2 / 2 and a tiny rest."""
     curve = b.mul(b.mul(r, r), b.poly(r, b.k.exp))
     value = b.add(1.0, b.add(r, curve))
@@ -48,8 +41,7 @@ def grown(b: Lanes, r: Value, rest: Value) -> Pair:
     return high, b.add(low, b.fma(rest, value, curve))
 
 
-@no_type_check
-def exp_pair(b: Lanes, x: Value, rest: Value) -> tuple[Pair, Value]:
+def exp_pair(b: Builder, x: Value, rest: Value) -> tuple[Pair, Value]:
     """(e, n) with e^(x + rest) = e·2ⁿ, for a tiny rest; where x is out of range, so is the result."""
     inside = b.op("band", b.less(b.k.low, x), b.less(x, b.k.high))
     x = b.at_most(b.at_least(x, b.k.low), b.k.high)
@@ -57,16 +49,14 @@ def exp_pair(b: Lanes, x: Value, rest: Value) -> tuple[Pair, Value]:
     return grown(b, r, b.add(more, b.pick(inside, rest, 0.0))), n
 
 
-@no_type_check
-def exp(b: Lanes, x: Value) -> Value:
+def exp(b: Builder, x: Value) -> Value:
     x = b.at_most(b.at_least(x, b.k.low), b.k.high)
     r, _, n = halve(b, x)
     value = b.add(1.0, b.fma(b.mul(r, r), b.poly(r, b.k.exp), r))
     return scale(b, value, n)
 
 
-@no_type_check
-def exp2(b: Lanes, x: Value) -> Value:
+def exp2(b: Builder, x: Value) -> Value:
     """2ˣ = 2ⁿ·e^(r ln 2), |r| ≤ ½."""
     reach = float(b.k.bias + b.k.mantissa + 4)
     x = b.at_most(b.at_least(x, -reach), reach)
@@ -77,8 +67,7 @@ def exp2(b: Lanes, x: Value) -> Value:
     return scale(b, b.add(*grown(b, product, b.fma(r, low, rest))), n)
 
 
-@no_type_check
-def expm1(b: Lanes, x: Value) -> Value:
+def expm1(b: Builder, x: Value) -> Value:
     """eˣ − 1 = 2ⁿ·(eʳ − 1) + (2ⁿ − 1), both halved so that 2ⁿ does not overflow before the sum does."""
     inner = b.at_most(b.at_least(x, -b.k.settled), b.k.high)
     r, rest, n = halve(b, inner)
@@ -90,8 +79,7 @@ def expm1(b: Lanes, x: Value) -> Value:
     return b.pick(tiny, x, b.op("copysign", value, x))
 
 
-@no_type_check
-def hyperbola(b: Lanes, x: Value) -> tuple[Value, Value, Value, Value]:
+def hyperbola(b: Builder, x: Value) -> tuple[Value, Value, Value, Value]:
     """(p, m, S, C): half of cosh(n ln 2) and of sinh(n ln 2), and sinh r, cosh r − 1, for |x| = n ln 2 + r."""
     r, rest, n = halve(b, b.at_most(b.op("abs", x), b.k.high + 0.6))
     z = b.mul(r, r)
@@ -103,8 +91,7 @@ def hyperbola(b: Lanes, x: Value) -> tuple[Value, Value, Value, Value]:
     return b.add(up, down), b.sub(up, down), s, c
 
 
-@no_type_check
-def sinh(b: Lanes, x: Value) -> Value:
+def sinh(b: Builder, x: Value) -> Value:
     """sinh(n ln 2)·cosh r + cosh(n ln 2)·sinh r."""
     p, m, s, c = hyperbola(b, x)
     value = b.mul(2.0, b.add(m, b.fma(m, c, b.mul(p, s))))
@@ -112,15 +99,13 @@ def sinh(b: Lanes, x: Value) -> Value:
     return b.pick(tiny, x, b.op("copysign", value, x))
 
 
-@no_type_check
-def cosh(b: Lanes, x: Value) -> Value:
+def cosh(b: Builder, x: Value) -> Value:
     """cosh(n ln 2)·cosh r + sinh(n ln 2)·sinh r."""
     p, m, s, c = hyperbola(b, x)
     return b.mul(2.0, b.add(p, b.fma(p, c, b.mul(m, s))))
 
 
-@no_type_check
-def tanh(b: Lanes, x: Value) -> Value:
+def tanh(b: Builder, x: Value) -> Value:
     """A series near zero, 1 − 2/(e²ˣ + 1) elsewhere."""
     z = b.mul(x, x)
     ratio = b.div(*(b.poly(z, c) for c in b.k.tanh))
@@ -130,8 +115,7 @@ def tanh(b: Lanes, x: Value) -> Value:
     return b.op("copysign", b.pick(b.less(size, 0.625), near, far), x)
 
 
-@no_type_check
-def logistic(b: Lanes, x: Value) -> Value:
+def logistic(b: Builder, x: Value) -> Value:
     """1/(1 + e⁻ˣ), from e^−|x| so that nothing overflows."""
     e = exp(b, b.neg(b.op("abs", x)))
     return b.div(b.pick(b.less(x, 0.0), e, 1.0), b.add(1.0, e))

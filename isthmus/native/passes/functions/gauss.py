@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, no_type_check
-
+from isthmus.native.passes.functions.builder import Builder, Value
 from isthmus.native.passes.functions.exponentials import exp_pair, scale
 
-if TYPE_CHECKING:
-    from isthmus.native.passes.lower import Lanes, Value
 
-
-@no_type_check
-def tail(b: Lanes, x: Value) -> Value:
+def tail(b: Builder, x: Value) -> Value:
     """erfc x for x ≥ ½."""
     square, rest = b.two_product(x, x)
     (e, low), n = exp_pair(b, b.neg(square), b.neg(rest))
@@ -26,16 +21,14 @@ def tail(b: Lanes, x: Value) -> Value:
     return scale(b, b.add(*b.quotient((top, left), bottom)), n)
 
 
-@no_type_check
-def erf(b: Lanes, x: Value) -> Value:
+def erf(b: Builder, x: Value) -> Value:
     size = b.op("abs", x)
     near = b.fma(size, b.poly(b.mul(x, x), b.k.erf), size)
     far = b.sub(1.0, tail(b, b.at_most(size, b.k.far)))
     return b.op("copysign", b.pick(b.less(size, 1.0), near, far), x)
 
 
-@no_type_check
-def erfc(b: Lanes, x: Value) -> Value:
+def erfc(b: Builder, x: Value) -> Value:
     """1 − erf x near zero; the tail, or two less the tail, beyond ½."""
     size = b.op("abs", x)
     value, rest = b.fast_sum(1.0, b.neg(x))

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, no_type_check
 
+from isthmus.native.passes.functions.builder import Builder, Pair, Value
 from isthmus.native.passes.functions.exponentials import exp_pair, scale
 from isthmus.native.passes.functions.formats import LN2
 
-if TYPE_CHECKING:
-    from isthmus.native.passes.lower import Lanes, Pair, Value
 
-
-@no_type_check
-def split(b: Lanes, x: Value) -> tuple[Value, Value]:
+def split(b: Builder, x: Value) -> tuple[Value, Value]:
     """(k, m) with x = 2ᵏ·m, m in [√½, √2), for positive x."""
-    bits = lambda number: b.p.constant(b.op("bits", number))
     mantissa, lift = b.k.mantissa, b.k.mantissa + 2
     tiny = b.less(x, b.k.smallest)
     scaled = b.pick(tiny, b.mul(x, 2.0**lift), x)
-    half = bits(math.sqrt(0.5))
-    u = b.integer("iadd", b.op("bits", scaled), bits(1.0) - half)
-    exponent = b.op("unbits", b.integer("ior", b.integer("ishr", u, mantissa), bits(2.0**mantissa)))
+    half = b.bits(math.sqrt(0.5))
+    u = b.integer("iadd", b.op("bits", scaled), b.bits(1.0) - half)
+    exponent = b.op(
+        "unbits", b.integer("ior", b.integer("ishr", u, mantissa), b.bits(2.0**mantissa))
+    )
     k = b.sub(exponent, b.pick(tiny, 2.0**mantissa + b.k.bias + lift, 2.0**mantissa + b.k.bias))
     m = b.op("unbits", b.integer("iadd", b.integer("iand", u, (1 << mantissa) - 1), half))
     return k, m
 
 
-@no_type_check
-def log_of(b: Lanes, x: Value, rest: Value | None = None, twice: Value | None = None) -> Value:
+def log_of(b: Builder, x: Value, rest: Value | None = None, twice: Value | None = None) -> Value:
     """log(x + rest) of positive numbers, and one ln 2 more where `twice` holds."""
     first, second = b.k.ln2
     k, m = split(b, x)
@@ -46,34 +42,29 @@ def log_of(b: Lanes, x: Value, rest: Value | None = None, twice: Value | None = 
     return b.fma(k, first, b.add(b.sub(small, square), f))
 
 
-@no_type_check
-def ends(b: Lanes, x: Value, value: Value) -> Value:
+def ends(b: Builder, x: Value, value: Value) -> Value:
     """`value` for positive numbers; −∞ at zero, NaN below, ∞ and NaN as they are."""
     value = b.pick(b.less(x, math.inf), value, x)
     return b.pick(b.less(0.0, x), value, b.pick(b.same(x, 0.0), -math.inf, math.nan))
 
 
-@no_type_check
-def log(b: Lanes, x: Value) -> Value:
+def log(b: Builder, x: Value) -> Value:
     return ends(b, x, log_of(b, x))
 
 
-@no_type_check
-def log1p_pair(b: Lanes, x: Value, rest: Value | float) -> Value:
+def log1p_pair(b: Builder, x: Value, rest: Value | float) -> Value:
     """log(1 + x + rest)."""
     u, low = b.two_sum(1.0, x)
     return log_of(b, u, b.add(low, rest))
 
 
-@no_type_check
-def log1p(b: Lanes, x: Value) -> Value:
+def log1p(b: Builder, x: Value) -> Value:
     value = ends(b, b.add(1.0, x), log1p_pair(b, x, 0.0))
     tiny = b.less(b.op("abs", x), 2.0 ** -(b.k.mantissa + 2))
     return b.pick(tiny, x, value)
 
 
-@no_type_check
-def asinh(b: Lanes, x: Value) -> Value:
+def asinh(b: Builder, x: Value) -> Value:
     """log1p(|x| + x²/(1 + √(1 + x²))); log 2|x| where x² + 1 is x²."""
     size = b.op("abs", x)
     wide = b.less(b.k.wide, size)
@@ -92,8 +83,7 @@ def asinh(b: Lanes, x: Value) -> Value:
     return b.op("copysign", b.pick(tiny, size, value), x)
 
 
-@no_type_check
-def acosh(b: Lanes, x: Value) -> Value:
+def acosh(b: Builder, x: Value) -> Value:
     """log1p(x − 1 + √(x² − 1)); log 2x where x² − 1 is x²."""
     wide = b.less(b.k.wide, x)
     inner = b.pick(wide, 1.0, x)
@@ -109,8 +99,7 @@ def acosh(b: Lanes, x: Value) -> Value:
     return b.pick(b.less(x, 1.0), math.nan, value)
 
 
-@no_type_check
-def atanh(b: Lanes, x: Value) -> Value:
+def atanh(b: Builder, x: Value) -> Value:
     """½ log1p(2|x|/(1 − |x|))."""
     size = b.op("abs", x)
     inside = b.less(size, 1.0)
@@ -122,8 +111,7 @@ def atanh(b: Lanes, x: Value) -> Value:
     return b.op("copysign", b.pick(tiny, size, value), x)
 
 
-@no_type_check
-def log_mantissa(b: Lanes, m: Value) -> Pair:
+def log_mantissa(b: Builder, m: Value) -> Pair:
     """log m for m in [√½, √2), to twice the bits: 2s + s³(2/3 + s²·…), s = (m − 1)/(m + 1)."""
     s, rest = b.quotient((b.sub(m, 1.0), b.c(0.0)), b.fast_sum(1.0, m))
     z, z_rest = b.two_product(s, s)
@@ -139,8 +127,7 @@ def log_mantissa(b: Lanes, m: Value) -> Pair:
     return value, b.add(more, b.fma(2.0, rest, t_rest))
 
 
-@no_type_check
-def log_pair(b: Lanes, x: Value) -> Pair:
+def log_pair(b: Builder, x: Value) -> Pair:
     """log x to twice the bits, for positive x; −∞ at zero, ∞ and NaN as they are."""
     first, second = b.k.ln2
     k, m = split(b, x)
@@ -152,8 +139,7 @@ def log_pair(b: Lanes, x: Value) -> Pair:
     return b.pick(inside, high, edge), b.pick(inside, low, 0.0)
 
 
-@no_type_check
-def log2(b: Lanes, x: Value) -> Value:
+def log2(b: Builder, x: Value) -> Value:
     k, m = split(b, x)
     high, low = b.k.pair(1 / LN2)
     value, rest = log_mantissa(b, m)
@@ -163,8 +149,7 @@ def log2(b: Lanes, x: Value) -> Value:
     return ends(b, x, b.add(total, b.add(left, more)))
 
 
-@no_type_check
-def power_of(b: Lanes, log_x: Pair, y: Value | float, y_rest: float = 0.0) -> Value:
+def power_of(b: Builder, log_x: Pair, y: Value | float, y_rest: float = 0.0) -> Value:
     """e^((y + y_rest)·log x)."""
     p, rest = b.two_product(log_x[0], y)
     rest = b.fma(log_x[1], y, rest)
@@ -174,8 +159,7 @@ def power_of(b: Lanes, log_x: Pair, y: Value | float, y_rest: float = 0.0) -> Va
     return scale(b, b.add(*e), n)
 
 
-@no_type_check
-def pow(b: Lanes, x: Value, y: Value) -> Value:
+def pow(b: Builder, x: Value, y: Value) -> Value:
     """As IEEE has it: x⁰ and 1ʸ are 1 for any x and y; below zero, y must be whole."""
     size = b.op("abs", x)
     value = power_of(b, log_pair(b, size), y)
@@ -190,8 +174,7 @@ def pow(b: Lanes, x: Value, y: Value) -> Value:
     return b.pick(one, 1.0, value)
 
 
-@no_type_check
-def cbrt(b: Lanes, x: Value) -> Value:
+def cbrt(b: Builder, x: Value) -> Value:
     """e^(log|x| / 3), with the sign of x."""
     value = power_of(b, log_pair(b, b.op("abs", x)), *b.k.pair(Fraction(1, 3)))
     return b.op("copysign", value, x)

@@ -1,4 +1,4 @@
-"""The scalar program -> the statements of one C99 function.
+"""The scalar program -> the statements of one function in C99 or a dialect of it.
 
 A value that is used once stands where it is used, so that formulas read as formulas; others get a
 name. Loops, branches and arrays stay what they are.
@@ -6,8 +6,7 @@ name. Loops, branches and arrays stay what they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import no_type_check
+from collections.abc import Mapping
 
 from isthmus.native.ir.program import (
     Block,
@@ -20,33 +19,38 @@ from isthmus.native.ir.program import (
     operands,
     walk,
 )
-from isthmus.native.passes.prune import live
+from isthmus.native.ir.walk import Walk
+from isthmus.native.passes.liveness import live
 from isthmus.native.passes.ranges import small_integers
-from isthmus.native.targets.c.operations import OPERATIONS, SUM, TYPES, UNARY, Expression, literal
+from isthmus.native.targets.c.dialect import C99, Dialect, Place
+from isthmus.native.targets.c.expressions import PRODUCT, SUM, UNARY, Expression, literal
+from isthmus.native.targets.c.operations import OPERATIONS, Scope
 
 LONGEST = 48
 """Characters of a formula that may still stand inside another one."""
+ZERO = Expression("0")
+JOINED = "((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]))"
+"""The sum of a product's eight parts, in the order that `Product` defines."""
 
 
-@no_type_check
-class Writer:
-    """Writes the body line by line. `places` says what each array is called; scalars go by value."""
+class Writer(Walk):
+    """Writes the body line by line. `places` says where each buffer is."""
 
     def __init__(
-        self, program: Program, places: Mapping[Buffer, str], scalars: Iterable[Buffer]
+        self, program: Program, places: Mapping[Buffer, Place], dialect: Dialect = C99
     ) -> None:
-        self.p, self.places, self.scalars = program, places, frozenset(scalars)
-        self.types = TYPES[program.width]
         self.live = live(program)
-        self.small = small_integers(program)
-        self.helpers: set[str] = set()
+        super().__init__(program, self.live)
+        self.places, self.dialect = places, dialect
+        self.scope = Scope(program, small_integers(program), set())
+        self.types = self.scope.types
         self.lines: list[str] = []
         self.depth = 1
         self.known: dict[int, Expression] = {}
         self.counts = {"t": 0, "i": 0}
         self.reads = self.writes = 0
         self.separate = False
-        """Some array of the caller is read after a result was written: they must not overlap."""
+        """An array of the caller is read after a result was written: they must not overlap."""
         self._count_uses()
 
     def run(self) -> list[str]:
@@ -54,7 +58,7 @@ class Writer:
         self.block(self.p.root)
         return self.lines
 
-    # who uses what
+    # uses of values
 
     def _count_uses(self) -> None:
         self.users: dict[int, list[Block]] = {}
@@ -86,11 +90,13 @@ class Writer:
                 self.pinned.update(record.yields[k] for k in kept)
             found = [(record.inits[k], block) for k in kept]
             found += [(record.yields[k], record.body) for k in kept]
-            return found if record.head is None else [*found, (record.going, record.head)]
+            if record.head is not None and record.going is not None:
+                found.append((record.going, record.head))
+            return found
         return [(v, block) for v in operands(self.p, item)]
 
     def _is_pinned(self, item: int) -> bool:
-        """Not to be computed later than where it stands, or not of C's type `int`."""
+        """Must be computed where it stands, or would be of C's type `int` inside a formula."""
         op, args, p = self.p.ops[item], self.p.args[item], self.p
         if op == "store" and args[0].space == "out":
             self.pinned.add(args[2])
@@ -101,7 +107,7 @@ class Writer:
         )
 
     def kept(self, record: Loop | Branch) -> list[int]:
-        """Which carried values or results somebody needs."""
+        """Which carried values or results are needed."""
         names = record.results if isinstance(record, Branch) else record.params
         return [k for k, v in enumerate(names) if v in self.live]
 
@@ -145,59 +151,57 @@ class Writer:
         else:
             self.declared(value, found)
 
-    def block(self, block: Block) -> None:
-        statements = {
-            "for": self.counted_loop,
-            "while": self.while_loop,
-            "if": self.branch,
-            "store": self.store,
-            "product": self.product,
-        }
-        for item in block.items:
-            if item not in self.live:
-                continue
-            op, args = self.p.ops[item], self.p.args[item]
-            if op in statements:
-                statements[op](*args)
-            elif op == "load" and args[0] in self.scalars:
-                self.known[item] = Expression(self.places[args[0]])
-            elif op == "load":
-                self.settle(item, self.entry(*args))
-            else:
-                given = tuple(map(self.expression, args))
-                self.settle(item, OPERATIONS[op](self, item, given))
+    def operation(self, value: int, op: str, args: tuple[int, ...]) -> None:
+        given = tuple(map(self.expression, args))
+        self.settle(value, OPERATIONS[op](self.scope, value, given))
 
     # memory
 
-    def entry(self, buffer: Buffer, index: int) -> Expression:
-        """`buffer[index]`."""
-        name = self.places[buffer]
-        if name[0] == "*":
-            return Expression(name, UNARY)
-        at = self.expression(index)
-        return Expression(f"{name}[{at.text}]", reads=at.reads or buffer.space == "in")
+    def load(self, value: int, buffer: Buffer, index: int) -> None:
+        place = self.places[buffer]
+        if place.form == "value":
+            self.known[value] = Expression(place.name)
+        else:
+            self.settle(value, self.entry(buffer, self.expression(index)))
 
-    def store(self, buffer: Buffer, index: int, value: int) -> None:
-        target, found = self.entry(buffer, index), self.expression(value)
+    def store(self, item: int, buffer: Buffer, index: int, value: int) -> None:
+        target, found = self.entry(buffer, self.expression(index)), self.expression(value)
         self.line(f"{target.text} = {found.text};", found.reads or target.reads)
         self.writes += buffer.space == "out"
 
-    def product(self, record: Product) -> None:
+    def entry(self, buffer: Buffer, at: Expression) -> Expression:
+        """`buffer[at]`."""
+        place = self.places[buffer]
+        if place.form == "pointer":
+            return Expression(f"*{place.name}", UNARY)
+        if buffer.space == "const":
+            return Expression(f"{place.name}[{at.text}]", reads=at.reads)
+        return Expression(
+            self.dialect.entry(place.name, at), reads=at.reads or buffer.space == "in"
+        )
+
+    def product(self, item: int, record: Product) -> None:
         """Rows times columns, as nested loops."""
         before = (self.reads, self.writes)
         names = [self.fresh("i") if size > 1 else "" for size in record.sizes]
         b, i, j, k = names
         for name, size in zip(names[:3], record.sizes, strict=False):
             self._open(name, size)
-        total = self.fresh("t")
-        self.line(f"{self.types['f']} {total} = {literal(0.0, 'f', self.p.width).text};")
+        total, parts = self.fresh("t"), record.spread and k
+        zero = literal(0.0, "f", self.p.width).text
+        start = f"{total}[8] = {{{zero}}}" if parts else f"{total} = {zero}"
+        self.line(f"{self.types['f']} {start};")
         self._open(k, record.sizes[3])
         left, right = self.grid(record.left, b, i, k), self.grid(record.right, b, k, j)
         reads = "in" in (record.left.buffer.space, record.right.buffer.space)
-        self.line(f"{total} += {left} * {right};", reads)
+        self.line(
+            f"{total}[{k} % 8] += {left} * {right};" if parts else f"{total} += {left} * {right};",
+            reads,
+        )
         if k:
             self.shut()
-        self.line(f"{self.grid(record.out, b, i, j)} = {total};")
+        found = JOINED.replace("t", total) if parts else total
+        self.line(f"{self.grid(record.out, b, i, j)} = {found};")
         self.writes += record.out.buffer.space == "out"
         for _ in filter(None, names[:3]):
             self.shut()
@@ -206,12 +210,15 @@ class Writer:
     def grid(self, view: View, *indices: str) -> str:
         """The entry of a view at counters, those of a single round being empty."""
         start = self.expression(view.start)
-        terms = [] if start.text == "0" else [start.within(SUM)]
+        terms = [] if start.text == "0" else [start]
         for name, stride in zip(indices, view.strides, strict=True):
-            if name and stride:
-                terms.append(name if stride == 1 else f"{stride} * {name}")
-        name = self.places[view.buffer]
-        return name if name[0] == "*" else f"{name}[{' + '.join(terms) or '0'}]"
+            if name and stride == 1:
+                terms.append(Expression(name))
+            elif name and stride:
+                terms.append(Expression(f"{stride} * {name}", PRODUCT))
+        text = " + ".join(term.within(SUM) for term in terms)
+        at = Expression(text, SUM if len(terms) > 1 else terms[0].level) if terms else ZERO
+        return self.entry(view.buffer, at).text
 
     # control
 
@@ -229,7 +236,7 @@ class Writer:
         """A loop that reads arguments and writes results reads again after it wrote."""
         self.separate |= self.reads > before[0] and self.writes > before[1]
 
-    def counted_loop(self, loop: Loop) -> None:
+    def counted_loop(self, item: int, loop: Loop) -> None:
         assert loop.counter is not None
         assert loop.count is not None
         kept, before = self._carried(loop), (self.reads, self.writes)
@@ -239,7 +246,7 @@ class Writer:
         self.block(loop.body)
         self._close(loop, kept, before)
 
-    def while_loop(self, loop: Loop) -> None:
+    def while_loop(self, item: int, loop: Loop) -> None:
         assert loop.head is not None
         assert loop.going is not None
         kept, before = self._carried(loop), (self.reads, self.writes)
@@ -278,7 +285,7 @@ class Writer:
         self.known.update((loop.results[k], self.known[loop.params[k]]) for k in kept)
         self._watch(before)
 
-    def branch(self, record: Branch) -> None:
+    def branch(self, item: int, record: Branch) -> None:
         kept = self.kept(record)
         names = [self.declared(record.results[k], fixed=False) for k in kept]
         condition = self.expression(record.condition)

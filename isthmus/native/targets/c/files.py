@@ -1,4 +1,4 @@
-"""The files around a C function: its header with documentation, its source, a program that tests it."""
+"""The files around a function in C99: its header with documentation, and a program that tests it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import functools
 import importlib.metadata
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from string import Template
 
 import numpy as np
 
-from isthmus.native.ir.program import Buffer, Plain
-from isthmus.native.targets.c.emit import Writer
+from isthmus.native.targets.c.function import WIDTH, Function, table
+from isthmus.native.targets.c.helpers import words
 from isthmus.native.targets.c.names import Argument
-from isthmus.native.targets.c.operations import HELPERS, TYPES, literal, narrowed
 
-WIDTH = 100
 COLUMN = 40
 """Longer declarations get lines of their own in the list of arguments."""
 
@@ -59,16 +58,9 @@ def shape_text(argument: Argument) -> str:
     return f"{' x '.join(map(str, argument.shape))}, row by row"
 
 
-def header(
-    name: str,
-    about: str,
-    arguments: Sequence[Argument],
-    work: Sequence[tuple[Buffer, str]],
-    width: int,
-    left_out: Sequence[str],
-    separate: bool,
-) -> str:
-    """The text of the `.h` file."""
+def header(function: Function, about: str, left_out: Sequence[str]) -> str:
+    """The text of the `.h` file; `left_out`: names of leaves that nothing depends on."""
+    name, work = function.name, function.work
     guard = f"{name.upper()}_H"
     lines = ["/*", *wrapped(f"{name}: {about}" if about else name), " *"]
     lines += wrapped(
@@ -76,75 +68,38 @@ def header(
         "Several threads may call it at once."
     )
     lines += [" *", " * Arguments:"]
-    wide = min(max((len(a.declaration) for a in arguments), default=0), COLUMN)
-    for a in arguments:
+    declared = {a: function.declaration(a) for a in function.arguments}
+    wide = min(max(map(len, declared.values()), default=0), COLUMN)
+    for a, declaration in declared.items():
         parts = (a.note, shape_text(a), "" if a.used else "not used")
-        note = "; ".join(filter(None, parts))
-        lines += row("out" if a.out else "in", a.declaration, note, wide)
+        lines += row("out" if a.out else "in", declaration, "; ".join(filter(None, parts)), wide)
     if work:
-        scratch = f"{name}_work *work"
-        told = "scratch, one for each thread; nothing in it needs to be set or kept"
-        lines += row("", scratch, told, wide)
+        note = "scratch, one for each thread; nothing in it needs to be set or kept"
+        lines += row("", f"{name}_work *work", note, wide)
     if left_out:
-        told = f"Not among them, because nothing depends on them: {', '.join(left_out)}."
-        lines += [" *", *wrapped(told)]
-    may = "must not overlap arguments" if separate else "may be written over arguments"
+        note = f"Not among them, because nothing depends on them: {', '.join(left_out)}."
+        lines += [" *", *wrapped(note)]
+    may = "must not overlap arguments" if function.separate else "may be written over arguments"
     lines += [" *", f" * Results {may}.", " */"]
     lines += [f"#ifndef {guard}", f"#define {guard}", "", "#include <stdbool.h>"]
     lines += ["#include <stdint.h>", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     if work:
-        members = [f"    {TYPES[width][b.kind]} {member}[{b.size}];" for b, member in work]
+        members = [f"    {function.types[b.kind]} {member}[{b.size}];" for b, member in work]
         lines += ["typedef struct {", *members, f"}} {name}_work;", ""]
-    lines += [signature(name, arguments, bool(work)) + ";", "", "#ifdef __cplusplus", "}", "#endif"]
+    lines += [f"{function.head};", "", "#ifdef __cplusplus", "}", "#endif"]
     return "\n".join([*lines, "", "#endif", ""])
 
 
-def signature(name: str, arguments: Sequence[Argument], work: bool) -> str:
-    """`void name(…)`, one parameter in each line where they are many."""
-    parts = [a.declaration for a in arguments]
-    parts += [f"{name}_work *work"] if work else []
-    flat = f"void {name}({', '.join(parts) or 'void'})"
-    return flat if len(flat) < WIDTH else f"void {name}(\n    " + ",\n    ".join(parts) + ")"
-
-
-def table(kind: str, name: str, numbers: Iterable[Plain], width: int) -> str:
-    """A constant array."""
-    entries = [literal(x, kind, width).text for x in numbers]
-    body = textwrap.fill(", ".join(entries), WIDTH, initial_indent="    ", subsequent_indent="    ")
-    return f"static const {TYPES[width][kind]} {name}[{len(entries)}] = {{\n{body}\n}};\n"
-
-
-def source(
-    name: str,
-    arguments: Sequence[Argument],
-    lines: Sequence[str],
-    writer: Writer,
-    tables: Sequence[tuple[Buffer, str]],
-    work: bool,
-) -> str:
-    """The text of the `.c` file, without the line that includes the header."""
-    text = "\n".join(lines)
-    parts = ["#include <math.h>\n"]
-    width = writer.p.width
-    parts += [narrowed(HELPERS[name], width) for name in HELPERS if name in writer.helpers]
-    parts += [table(b.kind, called, b.data, width) for b, called in tables]
-    silent = [f"    (void){a.name};" for a in arguments if not a.used]
-    silent += ["    (void)work;"] if work and "work->" not in text else []
-    body = "\n".join([*silent, *lines])
-    parts.append(f"{signature(name, arguments, work)}\n{{\n{body}\n}}\n")
-    return "\n".join(parts)
-
-
 DIFFERS = {
-    "f": """static int differs_f(const char *name, const double *found, const double *wanted, int size)
+    "f": """static int differs_f(const char *name, const $real *found, const $real *wanted, int size)
 {
-    double largest = 0.0, off = 0.0;
+    $real largest = 0.0$f, off = 0.0$f;
     int wrong = 0;
     for (int k = 0; k < size; ++k)
-        if (isfinite(wanted[k]) && fabs(wanted[k]) > largest)
-            largest = fabs(wanted[k]);
+        if (isfinite(wanted[k]) && fabs$f(wanted[k]) > largest)
+            largest = fabs$f(wanted[k]);
     for (int k = 0; k < size; ++k) {
-        const double gap = fabs(found[k] - wanted[k]);
+        const $real gap = fabs$f(found[k] - wanted[k]);
         if (isfinite(wanted[k]) && isfinite(found[k])) {
             if (gap > off)
                 off = gap;
@@ -152,13 +107,13 @@ DIFFERS = {
             wrong = 1;
         }
     }
-    wrong = wrong || off > 1e-12 * largest;
+    wrong = wrong || off > $tolerance$f * largest;
     printf("%s: off by at most %.2g, the largest entry being %.6g%s\\n", name, off, largest,
         wrong ? ": WRONG" : "");
     return wrong;
 }
 """,
-    "i": """static int differs_i(const char *name, const int64_t *found, const int64_t *wanted, int size)
+    "i": """static int differs_i(const char *name, const $whole *found, const $whole *wanted, int size)
 {
     int wrong = 0;
     for (int k = 0; k < size; ++k)
@@ -182,14 +137,15 @@ DIFFERS = {
 
 def differs(kind: str, width: int) -> str:
     """The function that compares results of a kind."""
-    text = DIFFERS[kind]
-    return text if width == 64 else narrowed(text, width).replace("1e-12", "1e-5f")
+    return Template(DIFFERS[kind]).substitute(words(width))
 
 
-def test_program(
-    name: str, stem: str, arguments: Sequence[Argument], numbers: Sequence[np.ndarray], work: bool
-) -> str:
-    """The text of a program that calls the function on its example and compares the results."""
+def test_program(function: Function, stem: str, numbers: Sequence[np.ndarray]) -> str:
+    """The text of a program that calls the function on its example and compares the results.
+
+    `numbers`: for each argument, those of the example or the result to be expected.
+    """
+    name, arguments = function.name, function.arguments
     outs = [a for a in arguments if a.out]
     parts = [
         f"/* Calls {name} once; fails where a result differs from what isthmus computed. Made by {maker()}. */\n"
@@ -199,11 +155,11 @@ def test_program(
     given = []
     for a, value in zip(arguments, numbers, strict=True):
         known = f"{'expected' if a.out else 'example'}_{a.name}"
-        parts.append(table(a.kind, known, value.ravel().tolist(), a.width))
+        parts.append(table("static const", a.kind, known, value.ravel().tolist(), a.width))
         if a.out:
             parts.append(f"static {a.type} found_{a.name}[{a.size}];\n")
-        given.append(f"found_{a.name}" if a.out else known + ("[0]" if a.by_value else ""))
-    if work:
+        given.append(f"found_{a.name}" if a.out else known + ("" if a.shape else "[0]"))
+    if function.work:
         parts.append(f"static {name}_work scratch;\n")
         given.append("&scratch")
     checks = [

@@ -14,7 +14,8 @@ import jax
 import numpy as np
 
 from isthmus.errors import BadOption, did_you_mean
-from isthmus.native.targets.c.operations import OPERATIONS, TYPES
+from isthmus.native.targets.c.dialect import TYPES
+from isthmus.native.targets.c.operations import OPERATIONS
 from isthmus.native.tracing.flat import is_array
 from isthmus.native.tracing.trace import kind_of
 
@@ -27,7 +28,7 @@ KEYWORDS = frozenset(
     "public template this throw try typename using virtual xor".split()
 )
 """Words that cannot be the name of an argument."""
-OURS = re.compile(r"[ti][0-9]+|ist_.*|[kw][0-9]+")
+RESERVED = re.compile(r"[ti][0-9]+|ist_.*|[kw][0-9]+")
 """Names that the generated text uses itself."""
 
 
@@ -57,20 +58,6 @@ class Argument:
         """Of its numbers in C."""
         return TYPES[self.width][self.kind]
 
-    @property
-    def by_value(self) -> bool:
-        """A single number that goes in."""
-        return not self.out and self.shape == ()
-
-    @property
-    def declaration(self) -> str:
-        """As a parameter of the function."""
-        if self.by_value:
-            return f"{self.type} {self.name}"
-        if self.shape == ():
-            return f"{self.type} *{self.name}"
-        return f"{'' if self.out else 'const '}{self.type} {self.name}[{self.size}]"
-
 
 def is_identifier(name: str) -> bool:
     """`name` can be that of a function or variable in C."""
@@ -82,7 +69,7 @@ def is_taken(name: str) -> bool:
         name in KEYWORDS
         or name.removesuffix("f") in OPERATIONS
         or name in OPERATIONS
-        or OURS.fullmatch(name) is not None
+        or RESERVED.fullmatch(name) is not None
     )
 
 

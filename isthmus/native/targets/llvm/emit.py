@@ -2,174 +2,44 @@
 
 `core(in, out, work, shared)` computes one block of worlds: entry k of an array lies at lanes·k…lanes·(k+1)−1, of an
 array that all lanes share at k. Values that are the same in all lanes (loop counters, constants, what is computed
-from shared arrays alone) stay scalar. Where lanes disagree on
-a condition, both branches run and each lane keeps its own; a loop runs until its last lane is done.
+from shared arrays alone) stay scalar. Where lanes disagree on a condition, both branches run and each lane keeps its
+own result; a loop runs until its last lane is done.
 """
 
 from __future__ import annotations
 
-import struct
-from typing import no_type_check
+from isthmus.native.ir.program import Branch, Buffer, Loop, Product, Program
+from isthmus.native.targets.llvm.instructions import INSTRUCTIONS, STEPWISE
+from isthmus.native.targets.llvm.lines import Lines
+from isthmus.native.targets.llvm.processor import widest
+from isthmus.native.targets.llvm.product import Kernel, Surroundings
 
-from isthmus.native.ir.program import Branch, Buffer, Loop, Plain, Program
-from isthmus.native.passes.prune import live
-from isthmus.native.passes.uniform import Uniform
-from isthmus.native.targets.llvm.instructions import HUGE, INSTRUCTIONS, LIBM, huge, lane_by_lane
-from isthmus.native.targets.llvm.product import call_product
-
-SCALARS = {
-    64: {"f": "double", "i": "i64", "b": "i1"},
-    32: {"f": "float", "i": "i32", "b": "i1"},
-}
-"""Width of the program -> how LLVM calls its kinds."""
 MAP = ", !llvm.loop !1"
 """Marks a loop whose rounds may run side by side."""
-STEPWISE = LIBM | frozenset([*HUGE, "for", "while", "if", "product"])
+INSEPARABLE = frozenset([*STEPWISE, "for", "while", "if", "product"])
 """What stands in the way of running several rounds of a loop side by side."""
 
 
-def number(value: Plain, kind: str) -> str:
-    """A constant as LLVM writes it, bit for bit."""
-    if kind == "f":
-        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-    if kind == "b":
-        return "true" if value else "false"
-    return str(value)
-
-
-@no_type_check
-class Emitter:
+class Emitter(Lines):
     """Writes `core` line by line."""
 
     def __init__(
         self, program: Program, lanes: int, shared: frozenset[Buffer] = frozenset()
     ) -> None:
-        self.p, self.lanes, self.width = program, lanes, program.width
-        self.shared = shared
-        """Inputs that are the same in all lanes."""
-        self.scalar = SCALARS[program.width]
-        self.live = live(program)
-        self.uniform = Uniform(program, self.live, shared) if lanes > 1 else None
-        self.lines: list[str] = []
-        self.declared: dict[str, str] = {}
-        self.alias: dict[int, int] = {}
-        self.label = "entry"
-        self.fresh = 0
-        self.mask: str | None = None
-        self.addresses: dict[tuple, str] = {}
+        super().__init__(program, lanes, shared)
         self.products: dict[tuple, tuple[str, str]] = {}
         """Functions of dense products by what tells them apart: name and text."""
 
-    # names and types
-
-    def vector(self, value: int) -> bool:
-        """`value` has one number for each lane."""
-        return self.uniform is not None and not self.uniform.same(value)
-
-    def type(self, kind: str, vector: bool) -> str:
-        return f"<{self.lanes} x {self.scalar[kind]}>" if vector else self.scalar[kind]
-
-    def type_of(self, value: int) -> str:
-        return self.type(self.p.kinds[value], self.vector(value))
-
-    def ref(self, value: int, vector: bool = False) -> str:
-        """How `value` is written as an operand, spread over the lanes if `vector`."""
-        while value in self.alias:
-            value = self.alias[value]
-        known = self.p.constant(value)
-        if known is not None:
-            text = number(known, self.p.kinds[value])
-            if vector:
-                kind = self.scalar[self.p.kinds[value]]
-                return "<" + ", ".join([f"{kind} {text}"] * self.lanes) + ">"
-            return text
-        if vector and not self.vector(value):
-            return f"%s{value}"
-        return f"%v{value}"
-
-    def temp(self, text: str) -> str:
-        """A new instruction with a name of its own."""
-        self.fresh += 1
-        name = f"%t{self.fresh}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def define(self, value: int, text: str) -> None:
-        """The instruction that makes `value`."""
-        self.lines.append(f"  %v{value} = {text}")
-        self.spread(value)
-
-    def spread(self, value: int) -> None:
-        """A scalar that vectors need is copied to all lanes where it is made."""
-        if self.uniform is None or value not in self.uniform.spread:
-            return
-        kind, n = self.scalar[self.p.kinds[value]], self.lanes
-        one = self.temp(f"insertelement <{n} x {kind}> poison, {kind} %v{value}, i64 0")
-        zeros = f"<{n} x i32> zeroinitializer"
-        self.lines.append(
-            f"  %s{value} = shufflevector <{n} x {kind}> {one}, <{n} x {kind}> poison, {zeros}"
-        )
-
-    def start(self, label: str) -> None:
-        """Begins a basic block."""
-        self.lines.append(f"{label}:")
-        self.label = label
-        self.addresses = {}
-
-    def new_label(self, name: str) -> str:
-        self.fresh += 1
-        return f"{name}{self.fresh}"
-
-    def declare(self, name: str, signature: str) -> str:
-        """Makes an outside function known to the module."""
-        self.declared[name] = signature
-        return name
-
-    def any(self, mask: str) -> str:
-        """Some lane of `mask` holds."""
-        if self.lanes == 1:
-            return mask
-        bits = self.temp(f"bitcast <{self.lanes} x i1> {mask} to i{self.lanes}")
-        return self.temp(f"icmp ne i{self.lanes} {bits}, 0")
-
-    # the function
-
     def run(self) -> str:
         """The text of `core`."""
-        self.block(self.p.root.items)
+        self.block(self.p.root)
         pointers = ", ".join(f"ptr noalias %{name}" for name in ("in", "out", "work", "shared"))
         head = f"define internal void @core({pointers}) #0 {{"
         products = [text for _, text in self.products.values()]
         return "\n".join([head, "entry:", *self.lines, "  ret void", "}", *products])
 
-    def block(self, items: list[int]) -> None:
-        for item in items:
-            if item not in self.live:
-                continue
-            op = self.p.ops[item]
-            if op == "for":
-                self.counted_loop(self.p.args[item][0])
-            elif op == "while":
-                self.while_loop(self.p.args[item][0])
-            elif op == "if":
-                self.branch(self.p.args[item][0])
-            elif op == "store":
-                self.store(*self.p.args[item])
-            elif op == "product":
-                call_product(self, self.p.args[item][0])
-            elif op == "load":
-                self.load(item, *self.p.args[item])
-            else:
-                self.operation(item, op)
-
-    def operation(self, value: int, op: str) -> None:
-        args, vector = self.p.args[value], self.vector(value)
-        if op in LIBM:
-            lane_by_lane(self, value, op, [self.ref(a, vector) for a in args], vector)
-        elif op in HUGE:
-            huge(self, value, HUGE[op], *args)
-        else:
-            INSTRUCTIONS[op](self, value, args, vector)
+    def operation(self, value: int, op: str, args: tuple[int, ...]) -> None:
+        INSTRUCTIONS[op](self, value, args, self.vector(value))
 
     # memory
 
@@ -219,9 +89,8 @@ class Emitter:
             name = f"@llvm.masked.gather.v{n}{short}.v{n}p0"
             types = f"<{n} x ptr>, i32, <{n} x i1>, <{n} x {stored}>"
             self.declare(name, f"declare <{n} x {stored}> {name}({types})")
-            ones = "<" + ", ".join(["i1 true"] * n) + ">"
             text = f"call <{n} x {stored}> {name}(<{n} x ptr> {pointer}, i32 {self.width // 8}, "
-            text += f"<{n} x i1> {ones}, <{n} x {stored}> poison)"
+            text += f"<{n} x i1> {self.all_true()}, <{n} x {stored}> poison)"
         elif vector:
             text = f"load <{self.lanes} x {stored}>, ptr {pointer}, align {self.width // 8 * self.lanes}"
         else:
@@ -231,7 +100,7 @@ class Emitter:
             text = f"trunc {self.type('i', vector)} {wide} to {self.type('b', vector)}"
         self.define(value, text)
 
-    def store(self, buffer: Buffer, index: int, value: int) -> None:
+    def store(self, item: int, buffer: Buffer, index: int, value: int) -> None:
         vector = self.lanes > 1
         kind = buffer.kind
         stored = self.scalar["i"] if kind == "b" else self.scalar[kind]
@@ -244,7 +113,7 @@ class Emitter:
             n, short = self.lanes, f"{'i' if stored[0] == 'i' else 'f'}{self.width}"
             name = f"@llvm.masked.scatter.v{n}{short}.v{n}p0"
             self.declare(name, f"declare void {name}({whole}, <{n} x ptr>, i32, <{n} x i1>)")
-            mask = self.mask or "<" + ", ".join(["i1 true"] * n) + ">"
+            mask = self.mask or self.all_true()
             text = (
                 f"call void {name}({whole} {ref}, <{n} x ptr> {pointer}, i32 {self.width // 8}, "
                 f"<{n} x i1> {mask})"
@@ -258,9 +127,26 @@ class Emitter:
             ref = self.temp(f"select {mask}, {whole} {ref}, {whole} {old}")
         self.lines.append(f"  store {whole} {ref}, ptr {pointer}, align {align}")
 
+    def product(self, item: int, record: Product) -> None:
+        """Calls the function of a product; equal shapes share one."""
+        views = (record.out, record.left, record.right)
+        shared = [self.is_shared(view.buffer) for view in views]
+        strides = tuple(view.strides for view in views)
+        masked = self.mask is not None
+        key = (record.sizes, strides, *shared, record.spread, record.fused, masked)
+        if key not in self.products:
+            name = f"product{len(self.products)}"
+            around = Surroundings(self.lanes, self.scalar["f"], *shared[1:], masked, widest())
+            kernel = Kernel(record, around)
+            self.products[key] = name, kernel.run(name)
+            self.declared.update(kernel.declared)
+        pointers = ", ".join(f"ptr {self.address(v.buffer, v.start)[0]}" for v in views)
+        mask = f", <{self.lanes} x i1> {self.mask}" if masked else ""
+        self.lines.append(f"  call void @{self.products[key][0]}({pointers}{mask})")
+
     # control
 
-    def counted_loop(self, loop: Loop) -> None:
+    def counted_loop(self, item: int, loop: Loop) -> None:
         assert loop.counter is not None
         before, top, after = self.label, self.new_label("loop"), self.new_label("done")
         self.lines.append(f"  br label %{top}")
@@ -268,7 +154,7 @@ class Emitter:
         place = len(self.lines)
         for v in (loop.counter, *loop.params):
             self.spread(v)
-        self.block(loop.body.items)
+        self.block(loop.body)
         counter = f"%v{loop.counter}"
         kind = self.scalar["i"]
         following = self.temp(f"add {kind} {counter}, 1")
@@ -287,7 +173,7 @@ class Emitter:
     def is_map(self, loop: Loop) -> bool:
         """One world's rounds do not need each other, and fit side by side into vectors."""
         items = [item for item in loop.body.items if item in self.live]
-        plain = {self.p.ops[item] for item in items}.isdisjoint(STEPWISE)
+        plain = {self.p.ops[item] for item in items}.isdisjoint(INSEPARABLE)
         return self.lanes == 1 and (loop.count or 0) >= 16 and not loop.params and plain
 
     def phi(self, value: int, first: int, before: str, then: int, end: str) -> str:
@@ -295,8 +181,9 @@ class Emitter:
         a, b = self.ref(first, wide), self.ref(then, wide)
         return f"  %v{value} = phi {self.type_of(value)} [ {a}, %{before} ], [ {b}, %{end} ]"
 
-    def while_loop(self, loop: Loop) -> None:
+    def while_loop(self, item: int, loop: Loop) -> None:
         """Lanes that are done keep what they have until the last one is."""
+        assert loop.head is not None
         assert loop.going is not None
         before, top, inner, after = self.label, *map(self.new_label, ("while", "body", "done"))
         wide = self.vector(loop.going)
@@ -307,7 +194,7 @@ class Emitter:
         kept = [k for k, v in enumerate(loop.params) if v in self.live]
         for k in kept:
             self.spread(loop.params[k])
-        self.block(loop.head.items if loop.head else [])
+        self.block(loop.head)
         going, active = self.ref(loop.going, wide), self.new_label("%active")
         if wide:
             going = self.temp(f"and <{n} x i1> {active}, {going}")
@@ -316,7 +203,7 @@ class Emitter:
             f"  br i1 {self.any(going) if wide else going}, label %{inner}, label %{after}"
         )
         self.start(inner)
-        self.block(loop.body.items)
+        self.block(loop.body)
         head = []
         news = {}
         for k in kept:
@@ -331,7 +218,7 @@ class Emitter:
             text = f"[ {first}, %{before} ], [ {news[k]}, %{self.label} ]"
             head.append(f"  %v{v} = phi {self.type_of(v)} {text}")
         if wide:
-            ones = outer or "<" + ", ".join(["i1 true"] * n) + ">"
+            ones = outer or self.all_true()
             text = f"[ {ones}, %{before} ], [ {going}, %{self.label} ]"
             head.append(f"  {active} = phi <{n} x i1> {text}")
         self.lines.append(f"  br label %{top}")
@@ -340,7 +227,7 @@ class Emitter:
         self.start(after)
         self.alias.update(zip(loop.results, loop.params, strict=True))
 
-    def branch(self, record: Branch) -> None:
+    def branch(self, item: int, record: Branch) -> None:
         """One side, or both in turn where lanes disagree."""
         wide = self.vector(record.condition)
         condition = self.ref(record.condition, wide)
@@ -349,13 +236,14 @@ class Emitter:
             self.plain_branch(record, condition, kept)
             return
         n, outer = self.lanes, self.mask
-        ones = "<" + ", ".join(["i1 true"] * n) + ">"
         sides = []
         for block, yields, flip in (
-            (record.then.items, record.then_yields, False),
-            (record.orelse.items, record.else_yields, True),
+            (record.then, record.then_yields, False),
+            (record.orelse, record.else_yields, True),
         ):
-            mask = self.temp(f"xor <{n} x i1> {condition}, {ones}") if flip else condition
+            mask = (
+                self.temp(f"xor <{n} x i1> {condition}, {self.all_true()}") if flip else condition
+            )
             if outer is not None:
                 mask = self.temp(f"and <{n} x i1> {mask}, {outer}")
             some, here = self.any(mask), self.label
@@ -385,7 +273,7 @@ class Emitter:
         ends = []
         for label, block in ((then, record.then), (orelse, record.orelse)):
             self.start(label)
-            self.block(block.items)
+            self.block(block)
             ends.append(self.label)
             self.lines.append(f"  br label %{after}")
         self.start(after)

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, no_type_check
 
 from isthmus.native.passes.functions.formats import FORMATS
+from isthmus.native.targets.llvm.lines import Lines
 
-if TYPE_CHECKING:
-    from isthmus.native.targets.llvm.emit import Emitter
-
-LIBM = frozenset(
-    "tan asin acos sinh cosh asinh acosh atanh log1p log2 exp2 cbrt pow fmod nextafter erf erfc lgamma".split()
-)
-"""Operations that libm computes, lane by lane."""
-HUGE = {"sin_huge": "sin", "cos_huge": "cos", "tan_huge": "tan"}
-"""Functions whose plain form is wrong for huge arguments."""
+Write = Callable[[Lines, int, tuple[int, ...], bool], None]
+"""(lines, value, operands, whether they are vectors) writes the instructions of one value."""
 
 
-@no_type_check
-def intrinsic(e: Emitter, name: str, count: int, vector: bool, kind: str = "f") -> str:
+def intrinsic(e: Lines, name: str, count: int, vector: bool, kind: str = "f") -> str:
     """The name of an LLVM intrinsic on `count` operands, declared."""
     short = f"{kind}{e.width}"
     full = f"@llvm.{name}." + (f"v{e.lanes}{short}" if vector else short)
@@ -28,22 +20,20 @@ def intrinsic(e: Emitter, name: str, count: int, vector: bool, kind: str = "f") 
     return full
 
 
-@no_type_check
-def plain(text: str) -> Callable:
+def plain(text: str) -> Write:
     """An instruction with two operands of the same type."""
 
-    def write(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+    def write(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
         kind = e.type(e.p.kinds[args[0]], vector)
         e.define(value, f"{text} {kind} {e.ref(args[0], vector)}, {e.ref(args[1], vector)}")
 
     return write
 
 
-@no_type_check
-def call(name: str, count: int, kind: str = "f") -> Callable:
+def call(name: str, count: int, kind: str = "f") -> Write:
     """An intrinsic on operands of one type."""
 
-    def write(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+    def write(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
         whole = e.type(kind, vector)
         refs = ", ".join(f"{whole} {e.ref(a, vector)}" for a in args)
         e.define(value, f"call {whole} {intrinsic(e, name, count, vector, kind)}({refs})")
@@ -51,45 +41,39 @@ def call(name: str, count: int, kind: str = "f") -> Callable:
     return write
 
 
-@no_type_check
-def cast(text: str, target: str) -> Callable:
+def cast(text: str, target: str) -> Write:
     """A conversion to another kind."""
 
-    def write(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+    def write(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
         source = e.type(e.p.kinds[args[0]], vector)
         e.define(value, f"{text} {source} {e.ref(args[0], vector)} to {e.type(target, vector)}")
 
     return write
 
 
-@no_type_check
-def negate(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+def negate(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
     e.define(value, f"fneg {e.type('f', vector)} {e.ref(args[0], vector)}")
 
 
-@no_type_check
-def select(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+def select(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
     kind, truth = e.type(e.p.kinds[value], vector), e.type("b", vector)
     c, x, y = (e.ref(a, vector) for a in args)
     e.define(value, f"select {truth} {c}, {kind} {x}, {kind} {y}")
 
 
-@no_type_check
-def invert(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+def invert(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
     yes = e.ref(e.p.const(True, "b"), vector)
     e.define(value, f"xor {e.type('b', vector)} {e.ref(args[0], vector)}, {yes}")
 
 
-@no_type_check
-def round32(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+def round32(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
     wide = e.type("f", vector)
     narrow = f"<{e.lanes} x float>" if vector else "float"
     short = e.temp(f"fptrunc {wide} {e.ref(args[0], vector)} to {narrow}")
     e.define(value, f"fpext {narrow} {short} to {wide}")
 
 
-@no_type_check
-def to_integer(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+def to_integer(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
     """Towards zero; the nearest integer there is where x is out of range, 0 for NaN."""
     many = f"v{e.lanes}" if vector else ""
     short = f"{many}i{e.width}.{many}f{e.width}"
@@ -99,11 +83,10 @@ def to_integer(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     e.define(value, f"call {out} {name}({source} {e.ref(args[0], vector)})")
 
 
-@no_type_check
-def divide(text: str) -> Callable:
+def divide(text: str) -> Write:
     """Integer division that never traps: x/0 = −1 and x rem 0 = x, as XLA has it."""
 
-    def write(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+    def write(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
         kind, truth = e.type("i", vector), e.type("b", vector)
         x, y = (e.ref(a, vector) for a in args)
         known = e.p.constant(args[1])
@@ -133,11 +116,10 @@ def divide(text: str) -> Callable:
     return write
 
 
-@no_type_check
-def shift(text: str) -> Callable:
+def shift(text: str) -> Write:
     """A shift by all bits or more gives what is left: zero, or the sign."""
 
-    def write(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+    def write(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
         kind, truth = e.type("i", vector), e.type("b", vector)
         x, n = (e.ref(a, vector) for a in args)
         known = e.p.constant(args[1])
@@ -154,8 +136,7 @@ def shift(text: str) -> Callable:
     return write
 
 
-@no_type_check
-def wrap(e: Emitter, value: int, args: tuple, vector: bool) -> None:
+def wrap(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
     """Keeps the low bits and extends them again, with or without sign."""
     bits, is_signed = (e.p.constant(a) for a in args[1:])
     kind = e.type("i", vector)
@@ -164,8 +145,7 @@ def wrap(e: Emitter, value: int, args: tuple, vector: bool) -> None:
     e.define(value, f"{'sext' if is_signed else 'zext'} {narrow} {short} to {kind}")
 
 
-@no_type_check
-def outside(e: Emitter, name: str, refs: list[str]) -> str:
+def outside(e: Lines, name: str, refs: list[str]) -> str:
     """A call of libm, in float64 whatever the program; the neighbour of a number depends on its format."""
     exact = e.width == 64 or name == "nextafter"
     real = e.scalar["f"] if exact else "double"
@@ -176,8 +156,7 @@ def outside(e: Emitter, name: str, refs: list[str]) -> str:
     return found if exact else e.temp(f"fptrunc double {found} to float")
 
 
-@no_type_check
-def each_lane(e: Emitter, name: str, refs: list[str], whole: str) -> str:
+def each_lane(e: Lines, name: str, refs: list[str], whole: str) -> str:
     """A function of libm, once for each lane; `whole`: what the lanes are written into."""
     kind = e.type("f", True)
     for k in range(e.lanes):
@@ -186,36 +165,49 @@ def each_lane(e: Emitter, name: str, refs: list[str], whole: str) -> str:
     return whole
 
 
-@no_type_check
-def lane_by_lane(e: Emitter, value: int, name: str, refs: list[str], vector: bool) -> None:
-    """A function of libm."""
-    found = each_lane(e, name, refs, "poison") if vector else outside(e, name, refs)
-    kind = e.type("f", vector)
-    e.define(value, f"select i1 true, {kind} {found}, {kind} {found}")
+def libm(name: str) -> Write:
+    """A function of libm, lane by lane."""
+
+    def write(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
+        refs = [e.ref(a, vector) for a in args]
+        found = each_lane(e, name, refs, "poison") if vector else outside(e, name, refs)
+        kind = e.type("f", vector)
+        e.define(value, f"select i1 true, {kind} {found}, {kind} {found}")
+
+    return write
 
 
-@no_type_check
-def huge(e: Emitter, value: int, name: str, x: int, plain: int) -> None:
-    """`plain`, but libm's answer in lanes where |x| is huge; that path is hardly ever taken."""
-    vector = e.vector(value)
-    kind = e.type("f", vector)
-    xr, yr = e.ref(x, vector), e.ref(plain, vector)
-    size = e.temp(f"call {kind} {intrinsic(e, 'fabs', 1, vector)}({kind} {xr})")
-    limit = e.ref(e.p.const(FORMATS[e.width].huge), vector)
-    far = e.temp(f"fcmp ogt {kind} {size}, {limit}")
-    some = e.any(far) if vector else far
-    here, slow, after = e.label, e.new_label("huge"), e.new_label("near")
-    e.lines.append(f"  br i1 {some}, label %{slow}, label %{after}, !prof !0")
-    e.start(slow)
-    whole = each_lane(e, name, [xr], yr) if vector else outside(e, name, [xr])
-    if vector:
-        whole = e.temp(f"select <{e.lanes} x i1> {far}, {kind} {whole}, {kind} {yr}")
-    e.lines.append(f"  br label %{after}")
-    e.start(after)
-    e.define(value, f"phi {kind} [ {yr}, %{here} ], [ {whole}, %{slow} ]")
+def huge(name: str) -> Write:
+    """(x, plain): `plain`, but libm's answer in lanes where |x| is huge; that path is hardly ever taken."""
+
+    def write(e: Lines, value: int, args: tuple[int, ...], vector: bool) -> None:
+        kind = e.type("f", vector)
+        xr, yr = (e.ref(a, vector) for a in args)
+        size = e.temp(f"call {kind} {intrinsic(e, 'fabs', 1, vector)}({kind} {xr})")
+        limit = e.ref(e.p.const(FORMATS[e.width].huge), vector)
+        far = e.temp(f"fcmp ogt {kind} {size}, {limit}")
+        some = e.any(far) if vector else far
+        here, slow, after = e.label, e.new_label("huge"), e.new_label("near")
+        e.lines.append(f"  br i1 {some}, label %{slow}, label %{after}, !prof !0")
+        e.start(slow)
+        whole = each_lane(e, name, [xr], yr) if vector else outside(e, name, [xr])
+        if vector:
+            whole = e.temp(f"select <{e.lanes} x i1> {far}, {kind} {whole}, {kind} {yr}")
+        e.lines.append(f"  br label %{after}")
+        e.start(after)
+        e.define(value, f"phi {kind} [ {yr}, %{here} ], [ {whole}, %{slow} ]")
+
+    return write
 
 
-INSTRUCTIONS: dict[str, Callable] = {
+STEPWISE: dict[str, Write] = {
+    **{name: libm(name) for name in ("fmod", "nextafter", "lgamma")},
+    **{f"{name}_huge": huge(name) for name in ("sin", "cos", "tan")},
+}
+"""Operations that need a call for each lane."""
+
+INSTRUCTIONS: dict[str, Write] = {
+    **STEPWISE,
     "add": plain("fadd"),
     "sub": plain("fsub"),
     "mul": plain("fmul"),

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-CODES = {
-    "float64": 0,
-    "int64": 1,
-    "uint64": 1,
-    "float32": 2,
-    "int32": 3,
-    "uint32": 4,
-    "bool": 5,
-}
-"""The types of entries of a caller's arrays, as the machine code numbers them."""
+from isthmus.native.targets.layout import SIZES
+
 TYPES = ("double", "i64", "float", "i32", "i32", "i8")
-SIZES = (8, 8, 4, 4, 4, 1)
 
 
 def plain(code: int, width: int) -> bool:

@@ -9,13 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from isthmus.native.ir.program import Product
-from isthmus.native.targets.llvm.processor import widest
-
-if TYPE_CHECKING:
-    from isthmus.native.targets.llvm.emit import Emitter
 
 PARTS = 8
 """Sums that a spread sum is made of."""
@@ -24,8 +19,8 @@ Term = tuple[str, int]
 
 
 @dataclasses.dataclass(frozen=True)
-class Target:
-    """What a product is written for."""
+class Surroundings:
+    """What a product depends on beside its record."""
 
     lanes: int
     scalar: str
@@ -46,8 +41,8 @@ class Target:
         return 24 if self.widest >= 8 else 6
 
 
-class Text:
-    """Lines of an LLVM function."""
+class Loops:
+    """Lines of an LLVM function: nested loops with running sums."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -92,19 +87,19 @@ class Text:
         return total
 
 
-class Kernel(Text):
+class Kernel(Loops):
     """Writes the function of one product."""
 
-    def __init__(self, record: Product, target: Target) -> None:
+    def __init__(self, record: Product, around: Surroundings) -> None:
         super().__init__()
-        self.record, self.target = record, target
-        alone = PARTS if record.spread or target.scalar == "double" else 2 * PARTS
-        self.width = target.lanes if target.lanes > 1 else alone
-        self.unit = 1 if target.lanes > 1 else alone
+        self.record, self.around = record, around
+        alone = PARTS if record.spread or around.scalar == "double" else 2 * PARTS
+        self.width = around.lanes if around.lanes > 1 else alone
+        self.unit = 1 if around.lanes > 1 else alone
         """Columns in one vector."""
-        self.vector = f"<{self.width} x {target.scalar}>"
-        self.short = f"v{self.width}" + ("f64" if target.scalar == "double" else "f32")
-        self.bytes = 8 if target.scalar == "double" else 4
+        self.vector = f"<{self.width} x {around.scalar}>"
+        self.short = f"v{self.width}" + ("f64" if around.scalar == "double" else "f32")
+        self.bytes = 8 if around.scalar == "double" else 4
         self.declared: dict[str, str] = {}
 
     def run(self, name: str) -> str:
@@ -117,7 +112,7 @@ class Kernel(Text):
             return []
 
         self.loop(count, batch)
-        mask = f", <{self.width} x i1> %mask" if self.target.masked else ""
+        mask = f", <{self.width} x i1> %mask" if self.around.masked else ""
         pointers = "ptr noalias %out, ptr readonly %left, ptr readonly %right"
         head = f"define internal void @{name}({pointers}{mask}) #3 {{"
         return "\n".join([head, "entry:", *self.lines, "  ret void", "}"])
@@ -146,9 +141,9 @@ class Kernel(Text):
         """Sums in turn; blocks of rows by vectors of columns."""
         _, rows, columns, _ = self.record.sizes
         vectors = -(-columns // self.unit)
-        tall = min(rows, 4 if self.unit == 1 or self.target.sums < 24 else 8)
-        wide = min(max(1, self.target.sums // tall), vectors, 8)
-        if tall == 4 and self.target.sums == 6:
+        tall = min(rows, 4 if self.unit == 1 or self.around.sums < 24 else 8)
+        wide = min(max(1, self.around.sums // tall), vectors, 8)
+        if tall == 4 and self.around.sums == 6:
             tall, wide = min(rows, 6), 1
         edge = columns % self.unit if self.unit > 1 else 0
 
@@ -188,7 +183,7 @@ class Kernel(Text):
     def spread_blocks(self, b: str) -> None:
         """Spread sums; blocks of rows by columns."""
         _, rows, columns, _ = self.record.sizes
-        fit = self.target.sums // (PARTS if self.unit == 1 else 1)
+        fit = self.around.sums // (PARTS if self.unit == 1 else 1)
         side = 4 if fit >= 16 else 2 if fit >= 4 else 1
         wide = min(columns, side)
         tall = min(rows, max(1, min(8, fit // wide)) if wide < side else max(1, fit // side), 8)
@@ -268,15 +263,15 @@ class Kernel(Text):
 
     def pointer(self, side: str, spot: str, lanes: int) -> str:
         at = self.position((spot, lanes)) if lanes > 1 else spot
-        return self.temp(f"getelementptr {self.target.scalar}, ptr %{side}, i64 {at}")
+        return self.temp(f"getelementptr {self.around.scalar}, ptr %{side}, i64 {at}")
 
     def one(self, side: str, spot: str) -> str:
         """One entry in all places of a vector, or that of each world."""
-        shared = {"left": self.target.left_shared, "right": self.target.right_shared}[side]
-        if self.target.lanes > 1 and not shared:
-            where = self.pointer(side, spot, self.target.lanes)
+        shared = {"left": self.around.left_shared, "right": self.around.right_shared}[side]
+        if self.around.lanes > 1 and not shared:
+            where = self.pointer(side, spot, self.around.lanes)
             return self.temp(f"load {self.vector}, ptr {where}, align {self.bytes * self.width}")
-        kind = self.target.scalar
+        kind = self.around.scalar
         number = self.temp(f"load {kind}, ptr {self.pointer(side, spot, 1)}, align {self.bytes}")
         first = self.temp(f"insertelement {self.vector} poison, {kind} {number}, i64 0")
         zeros = f"<{self.width} x i32> zeroinitializer"
@@ -302,10 +297,10 @@ class Kernel(Text):
         """Stores a vector of results: columns of one world, or one entry of all worlds."""
         ob, oi, oj = self.record.out.strides
         spot = self.position((b, ob), (i, oi), (j, oj), plus=row * oi)
-        if self.target.lanes > 1:
-            where = self.pointer("out", spot, self.target.lanes)
+        if self.around.lanes > 1:
+            where = self.pointer("out", spot, self.around.lanes)
             align = f"align {self.bytes * self.width}"
-            if self.target.masked:
+            if self.around.masked:
                 old = self.temp(f"load {self.vector}, ptr {where}, {align}")
                 choice = f"select <{self.width} x i1> %mask, {self.vector} {value}"
                 value = self.temp(f"{choice}, {self.vector} {old}")
@@ -315,27 +310,10 @@ class Kernel(Text):
             self.lines.append(f"  store {self.vector} {value}, ptr {where}, align {self.bytes}")
         else:
             for k in range(edge or self.width):
-                kind = self.target.scalar
+                kind = self.around.scalar
                 number = self.temp(f"extractelement {self.vector} {value}, i64 {k}")
                 where = self.pointer("out", self.position((spot, 1), plus=k * oj), 1)
                 self.lines.append(f"  store {kind} {number}, ptr {where}, align {self.bytes}")
-
-
-def call_product(e: Emitter, record: Product) -> None:
-    """Calls the function of a product; equal shapes share one."""
-    views = (record.out, record.left, record.right)
-    shared = [e.is_shared(view.buffer) for view in views]
-    strides = tuple(view.strides for view in views)
-    masked = e.mask is not None
-    key = (record.sizes, strides, *shared, record.spread, record.fused, masked)
-    if key not in e.products:
-        name = f"product{len(e.products)}"
-        kernel = Kernel(record, Target(e.lanes, e.scalar["f"], *shared[1:], masked, widest()))
-        e.products[key] = name, kernel.run(name)
-        e.declared.update(kernel.declared)
-    pointers = ", ".join(f"ptr {e.address(v.buffer, v.start)[0]}" for v in views)
-    mask = f", <{e.lanes} x i1> {e.mask}" if masked else ""
-    e.lines.append(f"  call void @{e.products[key][0]}({pointers}{mask})")
 
 
 def pieces(count: int, block: int) -> list[tuple[int, int, int]]:

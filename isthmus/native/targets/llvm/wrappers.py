@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from isthmus.native.targets.llvm.movers import SIZES, movers, square_mover
-
-if TYPE_CHECKING:
-    from isthmus.native.ir.program import Buffer, Program
-    from isthmus.native.targets.llvm.machine_code import Layout
+from isthmus.native.ir.program import Buffer, Program
+from isthmus.native.targets.layout import SIZES, Layout
+from isthmus.native.targets.llvm.movers import movers, square_mover
 
 XLA_CODES = {12: 0, 5: 1, 9: 1, 11: 2, 4: 3, 8: 4, 1: 5}
 """XLA's number of a type -> ours."""

@@ -1,7 +1,12 @@
-"""One short function for each JAX primitive, by family; importing this registers them all."""
+"""One short function for each JAX primitive, by family; importing this package registers them all.
+
+Start with `elementwise.py`. `control.py` and `while_loop.py` have loops and branches, `linalg.py` small
+factorisations written out, and `linalg_loops.py` larger ones.
+"""
 
 from isthmus.native.tracing.rules import (
     control,
+    conversions,
     elementwise,
     indexing,
     linalg,
@@ -9,10 +14,12 @@ from isthmus.native.tracing.rules import (
     products,
     reduce,
     shape,
+    while_loop,
 )
 
 __all__ = [
     "control",
+    "conversions",
     "elementwise",
     "indexing",
     "linalg",
@@ -20,4 +27,5 @@ __all__ = [
     "products",
     "reduce",
     "shape",
+    "while_loop",
 ]

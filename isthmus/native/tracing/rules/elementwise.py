@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from isthmus.errors import NotTranslatable
+from isthmus.native.ir.ops import FUNCTION
+from isthmus.native.ir.program import Program
 from isthmus.native.tracing.arrays import Array, Long
 from isthmus.native.tracing.rules.indexing import replaced
-from isthmus.native.tracing.trace import RULES, Trace, kind_of, rule
+from isthmus.native.tracing.trace import RULES, Trace, cost_of_entry, kind_of, rule
+
+WRITTEN_OUT = 64
+"""Elementary functions of so many entries are written out one by one."""
 
 
 def entrywise(
@@ -33,6 +38,15 @@ def entrywise(
     return np.array(made, dtype=np.int64).reshape(shape)
 
 
+def in_a_loop(trace: Trace, eqn: Any, arrays: Sequence[Array]) -> bool:
+    """Whether a function of many values is a loop over memory instead of being written out for each of them."""
+    if math.prod(eqn.outvars[0].aval.shape) <= WRITTEN_OUT:
+        return False
+    if cost_of_entry(eqn.primitive.name) < FUNCTION or any(isinstance(a, Long) for a in arrays):
+        return False
+    return any(trace.p.constant(v) is None for a in arrays for v in cast(Any, a).ravel().tolist())
+
+
 def elementwise(*names: str) -> Callable:
     """Registers `make(trace, equation) -> scalar function` for the primitives `names`."""
 
@@ -43,11 +57,35 @@ def elementwise(*names: str) -> Callable:
             if kind is None:
                 raise NotTranslatable(f"{eqn.primitive.name} of {eqn.outvars[0].aval.dtype}")
             shape = tuple(eqn.outvars[0].aval.shape)
+            if in_a_loop(trace, eqn, arrays):
+                made = entrywise(
+                    trace, make(trace, eqn), shape, kind, *map(trace.memory.long, arrays)
+                )
+                return [trace.memory.settled(made)]
             return [entrywise(trace, make(trace, eqn), shape, kind, *arrays)]
 
         return make
 
     return register
+
+
+def unsigned_max(p: Program, x: int, y: int) -> int:
+    """The larger of two unsigned integers."""
+    return p.select(p.op("iult", x, y), y, x)
+
+
+def unsigned_min(p: Program, x: int, y: int) -> int:
+    """The smaller of two unsigned integers."""
+    return p.select(p.op("iult", y, x), y, x)
+
+
+UNSIGNED: dict[str, Callable[..., int]] = {
+    "idiv": lambda p, x, y: p.op("iudiv", x, y),
+    "irem": lambda p, x, y: p.op("iurem", x, y),
+    "imax": unsigned_max,
+    "imin": unsigned_min,
+}
+"""Operations on integers that differ where the first bit is no sign."""
 
 
 def by_kind(name: str, f: str = "", i: str = "", b: str = "", fits: bool = True) -> None:
@@ -59,10 +97,8 @@ def by_kind(name: str, f: str = "", i: str = "", b: str = "", fits: bool = True)
         if not op:
             raise NotTranslatable(f"{name} of {eqn.invars[0].aval.dtype}")
         dtype = eqn.outvars[0].aval.dtype
-        if trace.full(eqn.invars[0].aval.dtype) and op in ("idiv", "irem", "imax", "imin"):
-            if op in ("imax", "imin"):
-                raise NotTranslatable(f"{name} of {dtype}")
-            return lambda *x: trace.p.op({"idiv": "iudiv", "irem": "iurem"}[op], *x)
+        if trace.full(eqn.invars[0].aval.dtype) and op in UNSIGNED:
+            return functools.partial(UNSIGNED[op], trace.p)
         if fits and dtype != np.bool_ and 8 * np.dtype(dtype).itemsize < trace.p.width:
             return lambda *x: trace.fit(trace.p.op(op, *x), dtype)
         return functools.partial(trace.p.op, op)
@@ -75,45 +111,15 @@ by_kind("div", "div", "idiv")
 by_kind("rem", "fmod", "irem")
 by_kind("max", "max", "imax", "bor")
 by_kind("min", "min", "imin", "band")
-by_kind("eq", "feq", "ieq")
 by_kind("ne", "fne", "ine", "bxor")
-by_kind("lt", "flt", "ilt")
-by_kind("le", "fle", "ile")
 by_kind("and", i="iand", b="band")
 by_kind("or", i="ior", b="bor")
 by_kind("xor", i="ixor", b="bxor")
-for _name in (
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-):
+for (
+    _name
+) in """sin cos tan asin acos atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log1p log2
+sqrt cbrt logistic erf erfc lgamma floor ceil""".split():
     by_kind(_name, _name)
-for _name in (
-    "exp",
-    "exp2",
-    "log",
-    "expm1",
-    "log1p",
-    "log2",
-    "sqrt",
-    "cbrt",
-    "logistic",
-    "erf",
-    "erfc",
-):
-    by_kind(_name, _name)
-by_kind("lgamma", "lgamma")
-by_kind("atan2", "atan2")
-by_kind("floor", "floor")
-by_kind("ceil", "ceil")
 by_kind("nextafter", "nextafter", fits=False)
 
 
@@ -143,7 +149,7 @@ def compare(trace: Trace, eqn: Any) -> Callable[..., int]:
     """`gt` and `ge` are `lt` and `le` with the operands exchanged."""
     p, name, dtype = trace.p, eqn.primitive.name, eqn.invars[0].aval.dtype
     kind = kind_of(dtype)
-    op = {"l": "lt", "g": "lt"}[name[0]] if name[1] == "t" else "le"
+    op = f"l{name[1]}"
     swap = name[0] == "g"
     widen = (lambda x: p.op("b2i", x)) if kind == "b" else lambda x: x
 
@@ -170,14 +176,18 @@ def absolute(trace: Trace, eqn: Any) -> Callable[..., int]:
     p, dtype = trace.p, eqn.outvars[0].aval.dtype
     if kind_of(dtype) == "f":
         return lambda x: p.op("abs", x)
+    if np.dtype(dtype).kind == "u":
+        return lambda x: x
     return lambda x: trace.fit(p.op("imax", x, p.op("isub", p.integer(0), x)), dtype)
 
 
 @elementwise("sign")
 def sign(trace: Trace, eqn: Any) -> Callable[..., int]:
     """−1, 0 or 1; NaN and signed zeros pass through."""
-    p = trace.p
-    if kind_of(eqn.outvars[0].aval.dtype) == "i":
+    p, dtype = trace.p, eqn.outvars[0].aval.dtype
+    if np.dtype(dtype).kind == "u":
+        return lambda x: p.op("b2i", p.op("ine", x, p.integer(0)))
+    if kind_of(dtype) == "i":
         one = p.integer(1)
         return lambda x: p.op("imax", p.op("imin", x, one), p.integer(-1))
 
@@ -214,8 +224,10 @@ def select(trace: Trace, eqn: Any) -> Callable[..., int]:
 
 @elementwise("clamp")
 def clamp(trace: Trace, eqn: Any) -> Callable[..., int]:
-    p = trace.p
-    low, high = ("max", "min") if kind_of(eqn.outvars[0].aval.dtype) == "f" else ("imax", "imin")
+    p, dtype = trace.p, eqn.outvars[0].aval.dtype
+    if trace.full(dtype):
+        return lambda a, x, b: unsigned_min(p, unsigned_max(p, x, a), b)
+    low, high = ("max", "min") if kind_of(dtype) == "f" else ("imax", "imin")
     return lambda a, x, b: p.op(high, p.op(low, x, a), b)
 
 
@@ -326,40 +338,7 @@ def shift(trace: Trace, eqn: Any) -> Callable[..., int]:
     return lambda x, n: trace.fit(p.op("ishr", trace.fit(x, plain), n), dtype)
 
 
-@elementwise("convert_element_type")
-def convert(trace: Trace, eqn: Any) -> Callable[..., int]:
-    p, old, new = trace.p, eqn.invars[0].aval.dtype, eqn.outvars[0].aval.dtype
-    way = (kind_of(old) or "") + (kind_of(new) or "")
-    if "f" in way and any(kind_of(t) == "i" and trace.full(t) for t in (old, new)):
-        raise NotTranslatable(f"conversion of {old} to {new}")
-    steps: dict[str, Callable[[int], int]] = {
-        "ff": lambda x: x,
-        "ii": lambda x: x,
-        "bb": lambda x: x,
-        "if": lambda x: p.op("i2f", x),
-        "fi": lambda x: p.op("f2i", x),
-        "bi": lambda x: p.op("b2i", x),
-        "bf": lambda x: p.select(x, p.one, p.zero),
-        "fb": lambda x: p.op("fne", x, p.zero),
-        "ib": lambda x: p.op("ine", x, p.integer(0)),
-    }
-    if way not in steps:
-        raise NotTranslatable(f"conversion of {old} to {new}")
-    return lambda x: trace.fit(steps[way](x), new)
-
-
-@elementwise("bitcast_convert_type")
-def bitcast(trace: Trace, eqn: Any) -> Callable[..., int]:
-    p, old, new = trace.p, np.dtype(eqn.invars[0].aval.dtype), np.dtype(eqn.outvars[0].aval.dtype)
-    number = old.itemsize == new.itemsize == trace.p.width // 8
-    if number and {old.kind, new.kind} & {"f"} and old.kind != new.kind:
-        return lambda x: p.op("bits" if old.kind == "f" else "unbits", x)
-    if old.kind in "iu" and new.kind in "iu" and old.itemsize == new.itemsize:
-        return lambda x: trace.fit(x, new)
-    raise NotTranslatable(f"bitcast of {old} to {new}")
-
-
-@elementwise("copy", "copy_p", "stop_gradient", "reduce_precision", "real")
+@elementwise("copy", "copy_p", "stop_gradient", "real")
 def same(trace: Trace, eqn: Any) -> Callable[..., int]:
     return lambda x: x
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from isthmus.errors import NotTranslatable
-from isthmus.native.ir.program import Plain, View
+from isthmus.native.ir.program import View
 from isthmus.native.tracing.arrays import Array, Index, Long, Patch, columns
 from isthmus.native.tracing.trace import Trace, kind_of, rule
 
@@ -179,7 +179,7 @@ def gather(trace: Trace, eqn: Any, x: Array, indices: Array) -> list[Array]:
     gone = set(dims.collapsed_slice_dims) | set(dims.operand_batching_dims)
     axes = [k for k in range(len(x.shape)) if k not in gone]
     batch = [k for k in range(len(shape)) if k not in offset]
-    fill = fill_value(eqn)
+    fill = int(np.asarray(trace.memory.values(trace.literal(fill_value(eqn)))))
     starts: dict[tuple, tuple] = {}
 
     def begin(cell: Index) -> tuple:
@@ -199,7 +199,7 @@ def gather(trace: Trace, eqn: Any, x: Array, indices: Array) -> list[Array]:
         for k, j in zip(axes, [i[k] for k in offset], strict=True):
             index[k] = p.op("iadd", index[k], j)
         value = pick(x, tuple(index))
-        return value if valid is None else p.select(valid, value, p.const(fill, p.kinds[value]))
+        return value if valid is None else p.select(valid, value, fill)
 
     depth = indices.shape[-1]
     kind = kind_of(eqn.outvars[0].aval.dtype) or "f"
@@ -218,18 +218,15 @@ def moves(trace: Trace, *arrays: Array) -> bool:
     return any(trace.p.constant(int(i)) is None for i in np.ravel(cast(Any, places)))
 
 
-def fill_value(eqn: Any) -> Plain:
+def fill_value(eqn: Any) -> np.ndarray:
     """What reading outside gives: NaN, or the smallest integer (largest, unsigned)."""
-    value = eqn.params.get("fill_value")
-    if value is not None:
-        return value
-    dtype = np.dtype(eqn.outvars[0].aval.dtype)
-    if dtype.kind == "f":
-        return math.nan
-    if dtype.kind == "b":
-        return True
-    limits = np.iinfo(cast(Any, dtype))
-    return int(limits.max) if dtype.kind == "u" else int(limits.min)
+    value, dtype = eqn.params.get("fill_value"), np.dtype(eqn.outvars[0].aval.dtype)
+    if value is None and dtype.kind in "iu":
+        limits = np.iinfo(cast(Any, dtype))
+        value = limits.max if dtype.kind == "u" else limits.min
+    elif value is None:
+        value = True if dtype.kind == "b" else math.nan
+    return np.asarray(value).astype(dtype)
 
 
 @rule(
@@ -245,7 +242,7 @@ def scatter(trace: Trace, eqn: Any, x: Array, indices: Array, updates: Array) ->
     sizes = [1] * len(x.shape)
     for k, w in zip(axes, windows, strict=True):
         sizes[k] = updates.shape[w]
-    combine = combiner(trace, eqn.primitive.name, dtype)
+    combine = combiner(trace, eqn, dtype)
     depth = indices.shape[-1]
 
     def begin(cell: Index) -> tuple[list[int], int | None]:
@@ -327,12 +324,27 @@ def part_of(updates: Array, batch: list[int], cell: tuple[int, ...], sizes: list
     return Long(tuple(sizes), updates.kind, at)
 
 
-def combiner(trace: Trace, name: str, dtype: Any) -> Callable[[int, int], int]:
+def combiner(trace: Trace, eqn: Any, dtype: Any) -> Callable[[int, int], int]:
     """How a scatter joins the old entry and the update."""
-    p, kind = trace.p, kind_of(dtype)
+    p, kind, name = trace.p, kind_of(dtype), eqn.primitive.name
     if name == "scatter":
-        return lambda old, new: new
+        return applied(trace, eqn)
     op = name.split("-")[1]
     if kind == "b":
         raise NotTranslatable(f"{name} of truths")
     return lambda old, new: trace.fit(p.op(op if kind == "f" else "i" + op, old, new), dtype)
+
+
+def applied(trace: Trace, eqn: Any) -> Callable[[int, int], int]:
+    """The update as it is, or a function of the old entry: `x.at[i].apply(f)`."""
+    jaxpr, consts = eqn.params.get("update_jaxpr"), eqn.params.get("update_consts", ())
+    if jaxpr is None or jaxpr.outvars[0] is jaxpr.invars[-1]:
+        return lambda old, new: new
+    scalar = lambda value: np.array(value, dtype=np.int64)
+
+    def combine(old: int, new: int) -> int:
+        given = [trace.literal(c) for c in consts]
+        (found,) = trace.run(jaxpr, given, [scalar(old), scalar(new)])
+        return int(np.asarray(trace.memory.values(found)))
+
+    return combine

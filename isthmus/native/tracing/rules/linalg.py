@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from isthmus.errors import NotTranslatable
-from isthmus.native.tracing.arrays import Array
+from isthmus.native.tracing.arrays import Array, Index, Long, columns
+from isthmus.native.tracing.rules import linalg_loops
+from isthmus.native.tracing.rules.elementwise import entrywise
 from isthmus.native.tracing.trace import Trace, rule
 
 
@@ -22,10 +24,16 @@ def gathered(parts: list, shape: tuple[int, ...]) -> np.ndarray:
     return np.array(parts, dtype=np.int64).reshape(shape)
 
 
-@rule("cholesky")
-def cholesky(trace: Trace, eqn: Any, x: np.ndarray) -> list[Array]:
+@rule("cholesky", long=True)
+def cholesky(trace: Trace, eqn: Any, x: Array) -> list[Array]:
     """Lower factor; where the matrix is not positive definite, all of it is NaN."""
     p = trace.p
+    if eqn.params.get("symmetrize_input", False):
+        half, other = p.const(0.5), turned(trace, x)
+        mean = lambda a, c: p.op("mul", half, p.op("add", a, c))
+        x = entrywise(trace, mean, x.shape, "f", x, other)
+    if x.shape[-1] > linalg_loops.WRITTEN_OUT:
+        return [linalg_loops.cholesky(trace, trace.memory.settled(x))]
 
     def one(a: np.ndarray) -> np.ndarray:
         n = len(a)
@@ -47,12 +55,15 @@ def cholesky(trace: Trace, eqn: Any, x: np.ndarray) -> list[Array]:
             low[i, j] = p.select(good, int(low[i, j]), p.const(math.nan))
         return low
 
-    symmetric = x
-    if eqn.params.get("symmetrize_input", False):
-        half = p.const(0.5)
-        mean = np.vectorize(lambda a, b: p.op("mul", half, p.op("add", a, b)), otypes=[np.int64])
-        symmetric = mean(x, np.swapaxes(x, -1, -2))
-    return [gathered([one(a) for a in stacked(symmetric)], x.shape)]
+    return [gathered([one(a) for a in stacked(trace.memory.values(x))], x.shape)]
+
+
+def turned(trace: Trace, x: Array) -> Array:
+    """Matrices transposed."""
+    if isinstance(x, np.ndarray):
+        return np.swapaxes(x, -1, -2)
+    shape = (*x.shape[:-2], x.shape[-1], x.shape[-2])
+    return Long(shape, x.kind, lambda i: x.at((*i[:-2], i[-1], i[-2])))
 
 
 def solve_lower(p: Any, a: np.ndarray, b: np.ndarray, unit: bool) -> np.ndarray:
@@ -67,12 +78,15 @@ def solve_lower(p: Any, a: np.ndarray, b: np.ndarray, unit: bool) -> np.ndarray:
     return out
 
 
-@rule("triangular_solve")
-def triangular_solve(trace: Trace, eqn: Any, a: np.ndarray, b: np.ndarray) -> list[Array]:
+@rule("triangular_solve", long=True)
+def triangular_solve(trace: Trace, eqn: Any, a: Array, b: Array) -> list[Array]:
     """Any side, triangle and transposition, brought to a lower triangle on the left."""
     params = eqn.params
     turn = bool(params["transpose_a"])
     lower = bool(params["lower"])
+    if a.shape[-1] > linalg_loops.WRITTEN_OUT:
+        return [solved_in_loops(trace, params, a, b)]
+    a, b = trace.memory.values(a), trace.memory.values(b)
 
     def one(m: np.ndarray, r: np.ndarray) -> np.ndarray:
         if not params["left_side"]:  # x m = r  <=>  mᵀ xᵀ = rᵀ
@@ -89,10 +103,39 @@ def triangular_solve(trace: Trace, eqn: Any, a: np.ndarray, b: np.ndarray) -> li
     return [gathered(made, b.shape)]
 
 
-@rule("lu")
-def lu(trace: Trace, eqn: Any, x: np.ndarray) -> list[Array]:
+def solved_in_loops(trace: Trace, params: Any, a: Array, b: Array) -> Array:
+    """The same for larger matrices."""
+    p, memory, left = trace.p, trace.memory, bool(params["left_side"])
+    a, b = memory.settled(a), memory.long(b if left else turned(trace, b))
+    n, width = b.shape[-2:]
+    flip = bool(params["transpose_a"]) != (not left)
+    lower = bool(params["lower"]) != flip
+    mirror = lambda i: i if lower else p.op("isub", p.integer(n - 1), i)
+    given = b if lower else Long(b.shape, "f", lambda i: b.at((*i[:-2], mirror(i[-2]), i[-1])))
+    buffer = linalg_loops.copied(trace, given)
+    for k, cell in enumerate(columns(b.shape[:-2])):
+        at = memory.numbers(cell)
+
+        def entry(i: int, j: int, at: Index = at) -> int:
+            i, j = mirror(i), mirror(j)
+            return a.at((*at, j, i) if flip else (*at, i, j))
+
+        right = linalg_loops.Matrix(trace, buffer, k * n * width, width)
+        linalg_loops.solve_lower(trace, entry, right, n, bool(params["unit_diagonal"]))
+    found = memory.whole(b.shape, buffer)
+    if not lower:
+        made = found
+        found = Long(b.shape, "f", lambda i: made.at((*i[:-2], mirror(i[-2]), i[-1])))
+    return found if left else turned(trace, found)
+
+
+@rule("lu", long=True)
+def lu(trace: Trace, eqn: Any, x: Array) -> list[Array]:
     """LU with partial pivoting; rows are exchanged by choices, so that lanes may pivot differently."""
     p = trace.p
+    if min(x.shape[-2:]) > linalg_loops.WRITTEN_OUT:
+        return list(linalg_loops.lu(trace, x))
+    x = trace.memory.values(x)
 
     def one(a: np.ndarray) -> tuple[np.ndarray, list[int], list[int]]:
         a = a.copy()

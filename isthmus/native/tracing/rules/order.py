@@ -13,6 +13,7 @@ from isthmus.errors import NotTranslatable
 from isthmus.native.ir.program import Loop, Program, View
 from isthmus.native.tracing.arrays import Array, Index, Long
 from isthmus.native.tracing.rules.elementwise import elementwise
+from isthmus.native.tracing.rules.reduce import combiner
 from isthmus.native.tracing.sorting import sorted_rows
 from isthmus.native.tracing.trace import Trace, kind_of, rule
 
@@ -180,7 +181,7 @@ def ordered(trace: Trace, arrays: list[Array], axis: int, orders: list[Callable]
         never = p.const(False, "b")
         return sort_values(p, arrays, axis, lambda a, c: above(a, c, never))
     rows = [rows_of(trace, x, axis) for x in arrays]
-    return [back(trace, x, axis) for x in sorted_rows(trace, rows, above)]
+    return [back(trace, x, axis) for x in sorted_rows(trace.memory, rows, above)]
 
 
 def sort_values(p: Program, arrays: list[Any], axis: int, above: Callable) -> list[Array]:
@@ -213,7 +214,7 @@ def cumulative(trace: Trace, eqn: Any, x: Array) -> list[Array]:
     names = {"cumsum": "add", "cumprod": "mul", "cummax": "max", "cummin": "min"}
     name, reverse = names.get(eqn.primitive.name, ""), eqn.params["reverse"]
     op = name if kind_of(dtype) == "f" else "i" + name
-    plain = lambda a, c: trace.fit(p.op(op, a, c) if name else log_add(p, a, c), dtype)
+    plain = combiner(trace, op, dtype) if name else lambda a, c: trace.fit(log_add(p, a, c), dtype)
     if isinstance(x, Long) or x.size > VALUES:
         return [back(trace, running(trace, rows_of(trace, x, axis), plain, reverse), axis)]
     rows = np.moveaxis(np.flip(x, axis) if reverse else x, axis, -1)

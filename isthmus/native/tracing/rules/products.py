@@ -55,8 +55,10 @@ def dot_general(trace: Trace, eqn: Any, x: Array, y: Array) -> list[Array]:
         if axes.sizes[3] == 1:
             settled = [trace.memory.settled(z) for z in (x, y)]
             return [long_product(trace, dims, aval.dtype, *settled)]
-        buffer = dense(trace, axes.sizes, x, axes.left, y, axes.right, aval.dtype)
+        buffer = dense(trace.memory, axes.sizes, x, axes.left, y, axes.right)
         return [trace.memory.whole(tuple(aval.shape), buffer)]
+    if kind_of(aval.dtype) == "i" and is_large(trace, axes, x, y):
+        x, y = trace.memory.settled(x), trace.memory.settled(y)
     if isinstance(x, Long) or isinstance(y, Long):
         return [long_product(trace, dims, aval.dtype, x, y)]
     batch, height, width, depth = axes.sizes
@@ -126,10 +128,11 @@ def long_product(trace: Trace, dims: Any, dtype: Any, x: Array, y: Array) -> Arr
         left = dict(zip((*xb, *xf, *xc), (*b, *fx, *c), strict=True))
         right = dict(zip((*yb, *yf, *yc), (*b, *fy, *c), strict=True))
         a = pick(x, tuple(left[k] for k in range(len(left))))
-        return p.op(mul, a, pick(y, tuple(right[k] for k in range(len(right)))))
+        c = pick(y, tuple(right[k] for k in range(len(right))))
+        return trace.fit(p.op(mul, a, c), dtype)
 
     product = Long(tuple(shape), kind, at)
     if not xc:
         return product
-    combine = lambda a, c: p.op(add if kind == "f" else "iadd", a, c)
+    combine = lambda a, c: trace.fit(p.op(add if kind == "f" else "iadd", a, c), dtype)
     return fold(trace, product, tuple(range(nb + nx + ny, len(shape))), combine)

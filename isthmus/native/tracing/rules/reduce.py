@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from isthmus.errors import NotTranslatable
 from isthmus.native.ir.program import Loop
 from isthmus.native.tracing.arrays import FEW, SMALL, Array, Long, columns
 from isthmus.native.tracing.dense import total
+from isthmus.native.tracing.rules.elementwise import UNSIGNED
 from isthmus.native.tracing.trace import Trace, kind_of, rule
 
 Combine = Callable[[int, int], int]
@@ -92,10 +94,8 @@ def fold_loop(
     shape = [x.shape[k] for k in kept]
     short = [k for k in axes if k != longest]
 
-    def row(k: int, spot: int, index: tuple[int, ...]) -> int:
-        return p_at(dict(zip(kept, memory.numbers(index), strict=True)) | {longest: spot}, k)
-
-    def p_at(known: dict[int, int], _: int) -> int:
+    def row(spot: int, index: tuple[int, ...]) -> int:
+        known = dict(zip(kept, memory.numbers(index), strict=True)) | {longest: spot}
         total = None
         for inner in columns([x.shape[k] for k in short]):
             spots = known | dict(zip(short, memory.numbers(inner), strict=True))
@@ -105,14 +105,14 @@ def fold_loop(
         return total
 
     cells = list(columns(shape))
-    starts = [row(0, p.integer(0), c) for c in cells]
+    starts = [row(p.integer(0), c) for c in cells]
     if x.shape[longest] == 1:
         return np.array(starts, dtype=np.int64).reshape(shape)
     body = p.enter("loop")
     counter = p.symbol("counter", "i")
     params = [p.symbol("param", x.kind) for _ in cells]
     spot = p.op("iadd", counter, p.integer(1))
-    yields = [combine(a, row(0, spot, c)) for a, c in zip(params, cells, strict=True)]
+    yields = [combine(a, row(spot, c)) for a, c in zip(params, cells, strict=True)]
     p.leave()
     loop = Loop(x.shape[longest] - 1, counter, starts, params, body, yields)
     results = p.finish("for", loop, [x.kind] * len(cells))
@@ -139,13 +139,44 @@ def reducer(name: str, unit: Callable[[Any], float], f: str = "", i: str = "", b
         if not op:
             raise NotTranslatable(f"{name} of {dtype}")
         if math.prod(x.shape) == 0:
-            return [np.full(eqn.outvars[0].aval.shape, trace.p.const(unit(dtype), kind or "f"))]
-        combine = lambda a, c: trace.fit(trace.p.op(op, a, c), dtype)
+            start = trace.literal(np.array(unit(dtype), dtype))
+            return [np.full(eqn.outvars[0].aval.shape, start)]
+        combine = combiner(trace, op, dtype)
         axes = tuple(map(int, eqn.params["axes"]))
         if op == "add" and isinstance(x, Long) and sums_in_memory(x, axes):
             shape = tuple(eqn.outvars[0].aval.shape)
-            return [trace.memory.whole(shape, total(trace, x, axes, dtype))]
+            return [trace.memory.whole(shape, total(trace.memory, x, axes))]
         return [fold(trace, x, axes, combine)]
+
+
+@rule("reduce")
+def reduce(trace: Trace, eqn: Any, *arrays: Array) -> list[Array]:
+    """By any function of two entries, or of two sets of entries: `lax.reduce`."""
+    count = len(arrays) // 2
+    closed, axes = eqn.params["jaxpr"], tuple(map(int, eqn.params["dimensions"]))
+    kept = [k for k in range(len(arrays[0].shape)) if k not in axes]
+    shape = tuple(arrays[0].shape[k] for k in kept)
+    rows = [
+        np.asarray(x).transpose([*kept, *axes]).reshape(math.prod(shape), -1)
+        for x in arrays[:count]
+    ]
+    scalar = lambda value: np.array(value, dtype=np.int64)
+    made: list[list[int]] = [[] for _ in range(count)]
+    for r in range(math.prod(shape)):
+        state = [scalar(int(np.asarray(x))) for x in arrays[count:]]
+        for k in range(rows[0].shape[1]):
+            entries = [scalar(x[r, k]) for x in rows]
+            state = [trace.memory.values(y) for y in trace.closed(closed, [*state, *entries])]
+        for out, value in zip(made, state, strict=True):
+            out.append(int(value))
+    return [np.array(x, dtype=np.int64).reshape(shape) for x in made]
+
+
+def combiner(trace: Trace, op: str, dtype: Any) -> Combine:
+    """An operation on two entries of a type."""
+    if trace.full(dtype) and op in UNSIGNED:
+        return functools.partial(UNSIGNED[op], trace.p)
+    return lambda a, c: trace.fit(trace.p.op(op, a, c), dtype)
 
 
 def sums_in_memory(x: Long, axes: tuple[int, ...]) -> bool:
@@ -167,6 +198,6 @@ reducer("reduce_sum", lambda d: 0, "add", "iadd")
 reducer("reduce_prod", lambda d: 1, "mul", "imul")
 reducer("reduce_max", lambda d: limits(d)[0], "max", "imax", "bor")
 reducer("reduce_min", lambda d: limits(d)[1], "min", "imin", "band")
-reducer("reduce_and", lambda d: -1 if kind_of(d) == "i" else True, i="iand", b="band")
+reducer("reduce_and", lambda d: limits(d)[1] if np.dtype(d).kind != "i" else -1, i="iand", b="band")
 reducer("reduce_or", lambda d: 0, i="ior", b="bor")
 reducer("reduce_xor", lambda d: 0, i="ixor", b="bxor")

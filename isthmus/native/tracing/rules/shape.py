@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from isthmus.errors import NotTranslatable
 from isthmus.native.ir.program import View
 from isthmus.native.tracing.arrays import LARGEST, Array, Long
 from isthmus.native.tracing.trace import Trace, kind_of, rule
@@ -45,8 +44,8 @@ def broadcast_in_dim(trace: Trace, eqn: Any, x: Array, *_: Array) -> list[Array]
 @rule("reshape", long=True, free=True)
 def reshape(trace: Trace, eqn: Any, x: Array, *_: Array) -> list[Array]:
     shape = tuple(eqn.params["new_sizes"])
-    if eqn.params.get("dimensions") is not None:
-        raise NotTranslatable("reshape with an order of dimensions")
+    if (order := eqn.params.get("dimensions")) is not None:
+        x = np.asarray(trace.memory.values(x)).transpose(order)
     if isinstance(x, np.ndarray):
         return [x.reshape(shape)]
     memory, old = trace.memory, x.shape

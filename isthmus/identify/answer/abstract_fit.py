@@ -1,0 +1,58 @@
+"""What a fit holds: estimates with errors, the fitted model, how well it predicts."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from isthmus.identify.answer.quality import Errors
+from isthmus.model.model import Model
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """One fitted number."""
+
+    value: float
+    error: float
+    """Standard error; nan: at a bound, infinite: the data does not determine it."""
+    unit: str
+    start: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.6g} ± {self.error:.2g} {self.unit}".rstrip()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class AbstractFit:
+    """The numbers of a fit; `Fit` adds what can be done with them."""
+
+    model: Model
+    estimates: dict[str, Estimate]
+    covariance: np.ndarray
+    """Of the estimates, in their order."""
+    correlations: np.ndarray
+    noise: float
+    """Standard deviation of the residuals, in units of the noise that was assumed."""
+    errors: Errors
+    """Root mean square of the differences of each signal in fitted motion, before and after."""
+    heldout: Errors | None
+    """The same in held-out motion; None: there is none."""
+    status: str
+    """How the search ended."""
+    loss: float
+    history: tuple[float, ...]
+    """The loss after each step."""
+    evaluations: int
+    seconds: float
+    warnings: tuple[str, ...]
+    undetermined: tuple[str, ...]
+    """Combinations of parameters that the data does not determine, in words."""
+    settings: dict[str, Any]
+    """What decided the result."""
+    x: np.ndarray
+    """The point that the search found, in its own coordinates."""
+    islands: tuple[tuple[float, ...], ...] = ()
+    """The best loss of each start after each step; empty where there was one."""

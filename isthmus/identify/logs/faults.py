@@ -1,0 +1,123 @@
+"""Faults of the logs of a problem, found before anything is compiled. A rule is a function that yields sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from isthmus.errors import BadLog
+from isthmus.identify.logs.log import Log, differentiated, target
+from isthmus.identify.parameters.parameters import Parameters
+from isthmus.losses.residuals import Channel
+from isthmus.model.model import Model
+
+UNITS = {
+    180.0 / np.pi: "velocities seem to be in degrees a second, positions in radians",
+    np.pi / 180.0: "positions seem to be in degrees, velocities in radians a second",
+    30.0 / np.pi: "velocities seem to be in turns a minute",
+    1e3: "time seems to be in milliseconds, or velocities in millimetres a second",
+    1e-3: "positions seem to be in millimetres",
+}
+"""Ratio of velocities to rates of change of positions -> the likely fault."""
+LONGEST_STEP = 0.5
+"""Longest time between two rows [s]."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """What the rules look at."""
+
+    logs: Sequence[Log]
+    channels: Sequence[Channel]
+    """Signals that are compared."""
+    parameters: Parameters
+
+
+def check_logs(logs: Sequence[Log], channels: Sequence[Channel], parameters: Parameters) -> None:
+    """Refuses logs that cannot be fitted; all faults at once."""
+    compared = Compared(logs, channels, parameters)
+    faults = [fault for rule in RULES for fault in rule(compared)]
+    if faults:
+        raise BadLog(" ".join(dict.fromkeys(faults)))
+
+
+def rows_are_close_together(compared: Compared) -> Iterator[str]:
+    for log in compared.logs:
+        if log.dt > LONGEST_STEP:
+            yield f"rows of {log.name} are {log.dt:g} s apart: is its time in milliseconds?"
+
+
+def something_moves(compared: Compared) -> Iterator[str]:
+    for c in compared.channels:
+        rows = [target(compared.parameters.template, log, c) for log in compared.logs]
+        seen = np.concatenate(rows)
+        if not np.any(np.isfinite(seen)):
+            yield f"{c.text!r} was never measured: every row is nan."
+        elif all(_still(x) for x in rows):
+            yield f"{c.text!r} is constant in every run, so it carries no information: was the right column read?"
+
+
+def _still(x: np.ndarray) -> bool:
+    known = [column[np.isfinite(column)] for column in x.T]
+    return all(not len(column) or np.ptp(column) <= 1e-12 for column in known)
+
+
+def there_are_more_data_than_free_numbers(compared: Compared) -> Iterator[str]:
+    count = sum(
+        int(np.isfinite(target(compared.parameters.template, log, c)[1:]).sum())
+        for c in compared.channels
+        for log in compared.logs
+    )
+    if count < compared.parameters.size:
+        yield (
+            f"the motions are too short: {count} measured numbers for {compared.parameters.size} free ones. "
+            "Record more, or free less."
+        )
+
+
+def velocities_are_rates_of_positions(compared: Compared) -> Iterator[str]:
+    for log in compared.logs:
+        ratio = _ratio(compared.parameters.template, log)
+        for factor, meaning in UNITS.items():
+            if ratio is not None and abs(ratio / factor - 1.0) < 0.1:
+                yield f"{log.name}: velocities are {ratio:.3g} times the rate of change of positions: {meaning}."
+
+
+def _ratio(model: Model, log: Log) -> float | None:
+    """Velocities over rates of change of positions, where the two clearly belong together."""
+    if not all(log.measured) or len(log) < 10:
+        return None
+    rate, v = differentiated(model, log.start_q, log.dt).ravel(), log.v.ravel()
+    known = np.isfinite(rate) & np.isfinite(v)
+    rate, v = rate[known], v[known]
+    size = np.linalg.norm(rate) * np.linalg.norm(v)
+    if size == 0.0 or abs(rate @ v) < 0.9 * size:
+        return None
+    return float(rate @ v / (rate @ rate))
+
+
+def positions_are_within_limits(compared: Compared) -> Iterator[str]:
+    model = compared.parameters.template
+    if model.nq != model.dof:
+        return
+    for log in compared.logs:
+        for dof in model.limited if log.measured[0] else ():
+            reach = max(abs(float(model.joint_lower[dof])), abs(float(model.joint_upper[dof])))
+            seen = np.nanmax(np.abs(log.q[:, dof])) if np.any(np.isfinite(log.q[:, dof])) else 0.0
+            if np.isfinite(reach) and seen > 5.0 * reach:
+                names = [name for name, rows in model.rows("dof").items() if dof in rows]
+                yield (
+                    f"{log.name}: joint {names[0]!r} reaches {seen:.3g}, but its end of travel is {reach:.3g}: "
+                    "are positions in degrees or millimetres?"
+                )
+
+
+RULES = (
+    rows_are_close_together,
+    something_moves,
+    there_are_more_data_than_free_numbers,
+    velocities_are_rates_of_positions,
+    positions_are_within_limits,
+)
