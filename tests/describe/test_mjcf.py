@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+import jax
 import mujoco
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from isthmus.describe.mjcf import parse_mjcf, read_mjcf
 from isthmus.describe.mjcf_actuators import AFFINE, FIXED, NO_BIAS, ON_JOINT
 from isthmus.describe.mjcf_bodies import JOINTS
 from isthmus.describe.mjcf_shapes import GEOMS
-from isthmus.dynamics import (
+from isthmus.errors import DescriptionWarning
+from isthmus.spatial.rotations import matrix
+from tests.compiled import (
     bias_torque,
     forward_dynamics,
     forward_kinematics,
@@ -24,8 +27,6 @@ from isthmus.dynamics import (
     passive_torque,
     point_motion,
 )
-from isthmus.errors import DescriptionWarning
-from isthmus.spatial.rotations import matrix
 
 EVERYTHING = """<mujoco model="everything">
   <compiler angle="degree" eulerseq="zyx"/>
@@ -167,11 +168,18 @@ def test_bodies_and_sites_stand_where_mujoco_has_them(everything: Pair, seed: in
     m, d, model = everything.m, everything.d, everything.model
     poses = forward_kinematics(model, q, v)
     turns = np.asarray(poses.rotation)
-    points = {}
-    for i, point in enumerate(everything.description.points):
-        link = model.point_links[i]
-        place = point_motion(model, poses, model.link_names[link], model.point_origin[i])[0]
-        points[point.name] = place, turns[link] @ matrix(np.array(point.frame.orientation))
+
+    @jax.jit
+    def places(poses):
+        links = zip(model.point_links, model.point_origin, strict=True)
+        return [point_motion(model, poses, model.link_names[k], x)[0] for k, x in links]
+
+    points = {
+        point.name: (place, turns[link] @ matrix(np.array(point.frame.orientation)))
+        for point, place, link in zip(
+            everything.description.points, places(poses), model.point_links, strict=True
+        )
+    }
     for i in range(1, m.nbody):
         link = model.link_names.index(everything.m.body(i).name or "body_6")
         close(turns[link].ravel(), d.xmat[i])
