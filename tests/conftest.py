@@ -89,6 +89,8 @@ def arithmetic(settings: dict[str, bool | str]) -> Iterator[None]:
 
 MOST_PROGRAMS = 20
 """XLA programs that a test may compile."""
+WHOLE_RUN = 1000
+"""Tests in a run from which on they are counted: in a small run, a test also pays for operations that others share."""
 _programs: Counter[str] = Counter()
 
 
@@ -111,11 +113,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fails a test that compiles many XLA programs, unless it is marked; what fixtures compile does not count."""
+    """Fails a test of a whole run that compiles many XLA programs itself, not by fixtures, unless it is marked."""
     before = programs_compiled()
     result = yield
     count = programs_compiled() - before
-    if count > MOST_PROGRAMS and not item.get_closest_marker("compiles_much"):
+    counted = item.session.testscollected >= WHOLE_RUN and not item.get_closest_marker(
+        "compiles_much"
+    )
+    if counted and count > MOST_PROGRAMS:
         pytest.fail(
             f"compiled {count} XLA programs, more than {MOST_PROGRAMS}: put jax.jit around what it computes, share it "
             f'with other tests (tests/compiled.py), or mark the test compiles_much("why").',
