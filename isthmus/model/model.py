@@ -20,20 +20,8 @@ from isthmus.model import address
 from isthmus.model.arrays import as_leaf, is_traced, replaced
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import Layout, layout_of
+from isthmus.model.leaves import LeafSpec, faults_of_leaf
 from isthmus.types import AnyArray, Number
-
-
-@dataclasses.dataclass(frozen=True)
-class LeafSpec:
-    """Describes a leaf of the model or a signal of the step: name, shape, unit, meaning."""
-
-    name: str
-    rows: str | None
-    """What a row stands for: link, joint, dof, coordinate, mimic, point, shape, vertex; None: no rows."""
-    shape: tuple[int, ...]
-    """Of one row."""
-    unit: str
-    meaning: str
 
 
 def _leaf(name: str, rows: str | None, shape: tuple[int, ...], unit: str, meaning: str) -> Any:
@@ -254,7 +242,6 @@ class Model(eqx.Module):
         """A model that differs in the numbers called `name`; `value` is broadcast over them."""
         field, rows, single = self._find(name)
         old = getattr(self, field)
-        _refuse_non_finite(name, field, value)
         index = Ellipsis if rows is None else rows[0] if single else np.array(rows)
         try:
             new = replaced(old, index, value)
@@ -263,6 +250,8 @@ class Model(eqx.Module):
             raise BadShape(
                 f"{name!r} has shape {want}; a value of shape {got} does not fit."
             ) from mismatch
+        spec = dataclasses.replace(dict(leaf_fields())[field], name=name)
+        _refuse_bad_values(spec, old[index], value if is_traced(new) else new[index])
         changes: dict[str, Any] = {field: new}
         switch = {
             "joint_lower": "limited",
@@ -272,7 +261,9 @@ class Model(eqx.Module):
         if switch:
             touched = range(self.dof) if rows is None else rows
             changes[switch] = tuple(sorted({*getattr(self, switch), *touched}))
-        return dataclasses.replace(self, **changes)
+        model = dataclasses.replace(self, **changes)
+        _refuse_crossed_ends(model)
+        return model
 
     def _find(self, name: str) -> tuple[str, list[int] | None, bool]:
         base, pattern = address.parse(name)
@@ -309,10 +300,23 @@ def _index(name: str, names: tuple[str, ...], kind: str) -> int:
     return names.index(name)
 
 
-def _refuse_non_finite(name: str, field: str, value: Any) -> None:
-    if is_traced(value):
+def _refuse_bad_values(spec: LeafSpec, old: Number, new: Any) -> None:
+    """Refuses values that no mechanism can have; rows that stay as they were are not judged again."""
+    if not is_traced((old, new)):
+        new = np.asarray(new)[np.any(new != old, axis=tuple(range(-len(spec.shape), 0)))]
+    if faults := faults_of_leaf(spec, new):
+        raise BadModel(" ".join(faults))
+
+
+def _refuse_crossed_ends(model: Model) -> None:
+    """Refuses a lower end of travel above the upper one."""
+    lower, upper = model.joint_lower, model.joint_upper
+    if is_traced((lower, upper)):
         return
-    numbers = np.asarray(value, dtype=np.float64)
-    endless = field in ("joint_lower", "joint_upper", "joint_effort")
-    if np.any(np.isnan(numbers)) or not (endless or np.all(np.isfinite(numbers))):
-        raise BadModel(f"{name!r} cannot be {value}: a number of a model must be finite.")
+    for name, rows in model.rows("dof").items():
+        if crossed := [row for row in rows if lower[row] > upper[row] or lower[row] == np.inf]:
+            a, b = lower[crossed[0]], upper[crossed[0]]
+            raise BadModel(
+                f"joint {name!r} would have its lower limit {a:g} above its upper limit {b:g}; "
+                "set the other one first."
+            )

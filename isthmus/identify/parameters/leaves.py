@@ -9,23 +9,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.describe.values import least
 from isthmus.errors import BadFree, UnknownName
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.parameters.groups import Group, Setting, starting
 from isthmus.model import address
 from isthmus.model.arrays import broadcast, replaced
-from isthmus.model.model import LeafSpec, Model, leaf_fields
+from isthmus.model.leaves import LeafSpec
+from isthmus.model.model import Model, leaf_fields
 from isthmus.model.stretch import stretch
 from isthmus.networks.names import unit_for
 from isthmus.spatial import inertia
 from isthmus.types import AnyArray
-
-NOT_NEGATIVE = frozenset(
-    "mass armature stiffness damping friction friction_speed limit_stiffness limit_damping limit_width effort kp kd "
-    "delay size".split()
-)
-"""Quantities whose lower bound is 0 by default."""
-
 
 OF_BODIES = ("link/mass", "link/com", "link/inertia")
 """Quantities that have no meaning for frames without mass and for links that never move."""
@@ -44,7 +39,7 @@ def leaf(model: Model, free: Free) -> list[Group]:
     rows = _rows(model, spec, free.name, pattern)
     names = leaf_names(model, spec, rows)
     here = value if rows is None else value[rows]
-    low = 0.0 if base.rsplit("/", 1)[-1] in NOT_NEGATIVE else -np.inf
+    low = least(spec.quantity)
 
     def apply(setting: Setting, x: AnyArray) -> Setting:
         full = broadcast(x, here.shape) if free.shared else x.reshape(here.shape)
