@@ -1,4 +1,4 @@
-"""`LeafSpec`: what a leaf of the model is, which values it may have."""
+"""`LeafSpec`: what a leaf of the model is, which values it may have, and what makes it act."""
 
 from __future__ import annotations
 
@@ -10,6 +10,33 @@ import numpy as np
 
 from isthmus.describe.values import fault_in
 from isthmus.model.arrays import is_traced
+
+DELAY_STEPS = 32
+"""How many past commands a model keeps once it has a delay, unless its actuators say otherwise."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Switch:
+    """A static field of the model that says for which rows of a leaf the program uses the numbers."""
+
+    field: str
+    idle: float
+    """The number that has no effect, which the leaf has where it is switched off."""
+    off: str
+    """What a degree of freedom is where it is switched off."""
+
+
+SWITCHES = {
+    "joint/lower": Switch("limited", -np.inf, "the joint has no ends of travel"),
+    "joint/upper": Switch("limited", np.inf, "the joint has no ends of travel"),
+    "joint/effort": Switch("saturated", np.inf, "the motor torque is not bounded"),
+    "joint/kp": Switch("position_controlled", 0.0, "the command is a torque"),
+    "joint/kd": Switch("position_controlled", 0.0, "the command is a torque"),
+    "joint/delay": Switch("delay_steps", 0.0, "past commands are not kept"),
+}
+"""The leaves that act only where a static field says so; all have one number for each degree of freedom."""
+
+SWITCH_FIELDS = tuple({switch.field: None for switch in SWITCHES.values()})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +55,11 @@ class LeafSpec:
     def quantity(self) -> str:
         """The last part of the name, by which `isthmus.describe.values` knows what it may be."""
         return self.name.rsplit("/", 1)[-1]
+
+    @property
+    def switch(self) -> Switch | None:
+        """What makes the leaf act; None: it always does."""
+        return SWITCHES.get(self.name)
 
 
 def faults_of_leaf(spec: LeafSpec, value: Any) -> list[str]:

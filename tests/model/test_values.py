@@ -60,9 +60,9 @@ def test_a_row_that_stays_as_it_was_is_not_judged():
 
 
 def test_ends_of_travel_do_not_cross():
-    with pytest.raises(BadModel, match="'hinge'.* lower limit 1 above its upper limit 0"):
+    with pytest.raises(BadModel, match=r"'hinge'.* lower limit 1 above its upper limit 0"):
         ROBOT.set("joint/upper", 0.0).set("joint/lower", 1.0)
-    with pytest.raises(BadModel, match="'hinge'.* lower limit inf"):
+    with pytest.raises(BadModel, match=r"'hinge'.* lower limit inf"):
         ROBOT.set("joint/lower", np.inf)
 
 

@@ -15,15 +15,38 @@ from isthmus.identify.parameters.free import Free
 from isthmus.identify.parameters.groups import Group, Setting, starting
 from isthmus.model import address
 from isthmus.model.arrays import broadcast, replaced
-from isthmus.model.leaves import LeafSpec
-from isthmus.model.model import Model, leaf_fields
+from isthmus.model.leaves import SWITCHES, LeafSpec
+from isthmus.model.model import Model, leaf_fields, switched_on
 from isthmus.model.stretch import stretch
+from isthmus.model.switches import row_name, rows_off
 from isthmus.networks.names import unit_for
 from isthmus.spatial import inertia
 from isthmus.types import AnyArray
 
 OF_BODIES = ("link/mass", "link/com", "link/inertia")
 """Quantities that have no meaning for frames without mass and for links that never move."""
+
+
+def acting(model: Model, free: Free) -> Model:
+    """The model in which the numbers of a `Free` act, also where it was made without them; refuses idle starts."""
+    base, pattern = address.parse(free.name)
+    switch = SWITCHES.get(base)
+    if switch is None:
+        return model
+    value = np.asarray(getattr(model, base.replace("/", "_")))
+    rows = np.arange(model.dof)
+    if pattern is not None:
+        rows = np.array(address.rows_of(free.name, pattern, model.rows("dof")))
+    start = starting(free, value[rows], rows.shape)
+    off = rows_off(model, switch)[rows]
+    idle = np.isinf(start) | (off & (start == switch.idle) & (switch.field != "delay_steps"))
+    if idle.any():
+        where = row_name(model, base, int(rows[np.argmax(idle)]))
+        raise BadFree(
+            f"{free.name!r} would have no effect on {where!r}, where {switch.off}: give start= "
+            f"(now {start[np.argmax(idle)]:g}), or model.set({where!r}, ...) before."
+        )
+    return dataclasses.replace(model, **switched_on(model, base, rows.tolist()))
 
 
 def leaf(model: Model, free: Free) -> list[Group]:
