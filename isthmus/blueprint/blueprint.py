@@ -162,6 +162,7 @@ def _name(wire: Wire, taken: list[str]) -> str:
 def _attached(model: Model, wire: Wire, name: str, key: PRNGKeyArray) -> Wired:
     """One wire in its place: rows found, network made, nothing changed yet."""
     plan = planned(model, wire, name)
+    checks.effect(model, plan)
     inputs, outputs, read = inputs_of(plan), outputs_of(plan), previous_of(plan)
     net = made(recipe_of(wire), inputs, outputs, key=key)
     checks.weights(plan, net)

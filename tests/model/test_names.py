@@ -82,8 +82,8 @@ def test_setting_works_while_tracing():
             BadShape,
             r"'link/mass' has shape \(7,\).*\(3,\)",
         ),
-        (lambda: ARM.set("link/arm1/mass", np.nan), BadModel, "must be finite"),
-        (lambda: ARM.set("link/arm1/mass", np.inf), BadModel, "must be finite"),
+        (lambda: ARM.set("link/arm1/mass", np.nan), BadModel, "must be a finite number"),
+        (lambda: ARM.set("link/arm1/mass", np.inf), BadModel, "must be a finite number"),
     ],
 )
 def test_a_wrong_name_or_value_is_refused_in_words(call, kind, words):
