@@ -14,16 +14,50 @@ from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadWiring
 from isthmus.model.model import Model
 from isthmus.networks.laws import CONJUGATE
-from isthmus.networks.names import PREVIOUS, signals_of
+from isthmus.networks.names import INWARDS, OUTWARDS, PREVIOUS, signals_of
 from isthmus.networks.wired import Plan
 
-BLOCKWISE = ("link/articulated_inertia", "link/acceleration")
-"""Signals that are published level by level: they are not all known when the first of them is corrected."""
+RECORDED = ("link/pose", "point/position", "point/velocity", "point/orientation", "shape/")
+"""Signals from which nothing else in a step follows: they can be read and recorded."""
+
+
+STOPS = (
+    "joint/lower",
+    "joint/upper",
+    "joint/limit_stiffness",
+    "joint/limit_damping",
+    "joint/limit_width",
+)
+
+
+def target(model: Model, place: Place) -> None:
+    """Refuses a target that is given, or whose correction would have no effect."""
+    name = place.name
+    if name.startswith((PREVIOUS, "extra/")) or name == "time":
+        raise BadWiring(f"{place.text!r} is given, not computed: no wire can correct it.")
+    if name.startswith(RECORDED):
+        raise BadWiring(
+            f"no wire can correct {place.text!r}: nothing in a step follows from it, it is only read and recorded."
+        )
+    used, why = {
+        "joint/kp": (model.position_controlled, "its command is a torque, not a position"),
+        "joint/kd": (model.position_controlled, "its command is a torque, not a position"),
+        "joint/effort": (model.saturated, "its motor torque is not bounded"),
+        "joint/delay": (range(model.dof if model.delay_steps else 0), "its motor acts at once"),
+        **dict.fromkeys(STOPS, (model.limited, "its travel has no ends")),
+    }.get(name, (place.rows or (), ""))
+    if place.rows is not None and not set(used) & set(place.rows):
+        raise BadWiring(f"no wire can correct {place.text!r} of this joint or joints: {why}.")
 
 
 def order(model: Model, plan: Plan) -> None:
-    """Refuses inputs that come later in the step than the target."""
+    """Refuses targets that the step does not compute, and inputs that come later in it."""
     known = [spec.name for spec in signals_of(model)]
+    if plan.target not in known:
+        raise BadWiring(
+            f"{plan.target!r} belongs to the articulated body algorithm, which this model cannot use: joints mimic "
+            "others, or a coupled Lagrangian shares inertia between joints."
+        )
     at = known.index(plan.target)
     for reading in plan.readings:
         if reading.name.startswith((PREVIOUS, "extra/")):
@@ -33,9 +67,9 @@ def order(model: Model, plan: Plan) -> None:
                 f"the wire to {plan.target!r} reads {reading.text!r}, which comes later in the step. "
                 f"Read the last step's value instead: {PREVIOUS + reading.text!r}."
             )
-        if reading.name == plan.target and plan.target in BLOCKWISE:
+        if any(plan.target in both and reading.name in both for both in (INWARDS, OUTWARDS)):
             raise BadWiring(
-                f"{plan.target!r} is computed link by link, so a wire to it cannot read it; "
+                f"{reading.name!r} is computed link by link, so a wire to {plan.target!r} cannot read it; "
                 f"read {PREVIOUS + reading.text!r}."
             )
 
