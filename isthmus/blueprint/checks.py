@@ -12,7 +12,9 @@ import numpy as np
 from isthmus.blueprint.resolve import Place, place
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadWiring
+from isthmus.model.leaves import SWITCHES
 from isthmus.model.model import Model
+from isthmus.model.switches import row_name, rows_off
 from isthmus.networks.laws import CONJUGATE
 from isthmus.networks.names import INWARDS, OUTWARDS, PREVIOUS, signals_of
 from isthmus.networks.wired import Plan
@@ -21,17 +23,8 @@ RECORDED = ("link/pose", "point/position", "point/velocity", "point/orientation"
 """Signals from which nothing else in a step follows: they can be read and recorded."""
 
 
-STOPS = (
-    "joint/lower",
-    "joint/upper",
-    "joint/limit_stiffness",
-    "joint/limit_damping",
-    "joint/limit_width",
-)
-
-
 def target(model: Model, place: Place) -> None:
-    """Refuses a target that is given, or whose correction would have no effect."""
+    """Refuses a target that is given, or from which nothing follows."""
     name = place.name
     if name.startswith((PREVIOUS, "extra/")) or name == "time":
         raise BadWiring(f"{place.text!r} is given, not computed: no wire can correct it.")
@@ -39,15 +32,6 @@ def target(model: Model, place: Place) -> None:
         raise BadWiring(
             f"no wire can correct {place.text!r}: nothing in a step follows from it, it is only read and recorded."
         )
-    used, why = {
-        "joint/kp": (model.position_controlled, "its command is a torque, not a position"),
-        "joint/kd": (model.position_controlled, "its command is a torque, not a position"),
-        "joint/effort": (model.saturated, "its motor torque is not bounded"),
-        "joint/delay": (range(model.dof if model.delay_steps else 0), "its motor acts at once"),
-        **dict.fromkeys(STOPS, (model.limited, "its travel has no ends")),
-    }.get(name, (place.rows or (), ""))
-    if place.rows is not None and not set(used) & set(place.rows):
-        raise BadWiring(f"no wire can correct {place.text!r} of this joint or joints: {why}.")
 
 
 def order(model: Model, plan: Plan) -> None:
@@ -107,6 +91,24 @@ def replacements(plans: Sequence[Plan]) -> None:
                     f"{seen[plan.target, row]!r} and {plan.name!r}. Let one of them add."
                 )
             seen[plan.target, row] = plan.name
+
+
+def effect(model: Model, plan: Plan) -> None:
+    """Refuses a wire to numbers that have no effect, whatever a network adds to them."""
+    of_stop = plan.target in ("joint/limit_stiffness", "joint/limit_damping", "joint/limit_width")
+    switched = "joint/upper" if of_stop else plan.target
+    switch = SWITCHES.get(switched)
+    if switch is None:
+        return
+    value = np.asarray(getattr(model, plan.target.replace("/", "_")))
+    idle = rows_off(model, switch) | np.isinf(value)
+    rows = np.arange(model.dof) if plan.rows is None else np.array(plan.rows)
+    if idle[rows].any():
+        where = row_name(model, switched, int(rows[np.argmax(idle[rows])]))
+        raise BadWiring(
+            f"the wire to {plan.target!r} would have no effect where {switch.off}: give {where!r} a value first, by "
+            f"model.set({where!r}, ...), or name other joints."
+        )
 
 
 def weights(plan: Plan, net: Any) -> None:

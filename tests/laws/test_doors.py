@@ -14,6 +14,7 @@ from scipy.linalg import expm
 import isthmus as ist
 from isthmus.describe.description import Actuator, Description, Frame, Joint, Mimic, Point
 from isthmus.model.state import fresh_memory
+from isthmus.networks.names import shape_of, signals_of
 from tests import trees
 from tests.blueprint.support import attached, targets_of
 from tests.oracles import plain_step
@@ -67,13 +68,20 @@ def situation(name: str) -> tuple[ist.State, ist.Control]:
     return state, ist.Control(torque=draw.normal(size=model.dof), force=force)
 
 
+SOME_ROWS = (
+    "joint/lower[rail]", "joint/upper[elbow]", "joint/limit_stiffness[elbow]", "joint/limit_damping[elbow]",
+    "joint/limit_width[elbow]", "joint/effort[elbow]", "joint/kp[elbow]", "joint/kd[elbow]",
+)  # fmt: skip
+"""Signals that have an effect on some joints only."""
+
+
 @functools.cache
 def hybrid(name: str, mode: str) -> ist.Model:
     """A constant on every signal, all zero: one compiled step serves for all of them."""
     model = mechanism(name)
     wires = [
         ist.Wire(target, "time", ist.Constant(), mode=mode, name=f"n{k}")
-        for k, target in enumerate(targets_of(model))
+        for k, target in enumerate((*targets_of(model), *SOME_ROWS))
     ]
     return attached(*wires, model=model)
 
@@ -113,8 +121,14 @@ class Correction:
         return slope * (1.0 + self.y) if self.mode == "scale" else 0.0 * slope
 
 
-def in_rows(plan, y):
-    return y.reshape(plan.shape if plan.rows is None else (len(plan.rows), *plan.shape))
+def in_rows(model, plan, y):
+    """The outputs `y` with a row for each of the target's, zero where the wire does not go."""
+    if plan.rows is None:
+        return y
+    spec = next(spec for spec in signals_of(model) if spec.name == plan.target)
+    whole = np.zeros((shape_of(model, spec)[0], *plan.shape))
+    whole[list(plan.rows)] = y.reshape(len(plan.rows), *plan.shape)
+    return whole
 
 
 def full(numbers):
@@ -176,7 +190,9 @@ def _compare(name: str, mode: str, integrator: str) -> None:
     plans = [None, *(net.plan for net in wired.networks)]
     wrong, without = [], []
     for plan, y, ours in zip(plans, [None, *sizes], found, strict=True):
-        what = Correction() if plan is None else Correction(plan.target, mode, in_rows(plan, y))
+        what = (
+            Correction() if plan is None else Correction(plan.target, mode, in_rows(wired, plan, y))
+        )
         if not np.allclose(ours, by_numpy(wired, name, integrator, what), rtol=1e-8, atol=1e-10):
             wrong.append(what.target)
         if plan is not None and np.max(np.abs(ours - found[0])) < 1e-9:
@@ -199,7 +215,7 @@ def test_a_signal_that_is_replaced_leaves_nothing_of_the_old_one(target):
     )
     net = wired.networks[0]
     y = np.random.default_rng(2).uniform(0.02, 0.1, net.net.value.shape)
-    whole = in_rows(net.plan, y) + np.asarray(net.offset)
+    whole = in_rows(wired, net.plan, y) + np.asarray(net.offset)
     found = steps_of(wired, [y[None]], name, "semi_implicit")[0]
     wanted = by_numpy(wired, name, "semi_implicit", Correction(target, "replace", whole))
     np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10)
