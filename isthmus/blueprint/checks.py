@@ -12,18 +12,37 @@ import numpy as np
 from isthmus.blueprint.resolve import Place, place
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadWiring
+from isthmus.model.arrays import is_traced
+from isthmus.model.leaves import SWITCHES
 from isthmus.model.model import Model
+from isthmus.model.switches import row_name, rows_off
 from isthmus.networks.laws import CONJUGATE
-from isthmus.networks.names import PREVIOUS, signals_of
+from isthmus.networks.names import INWARDS, OUTWARDS, PREVIOUS, signals_of
 from isthmus.networks.wired import Plan
 
-BLOCKWISE = ("link/articulated_inertia", "link/acceleration")
-"""Signals that are published level by level: they are not all known when the first of them is corrected."""
+RECORDED = ("link/pose", "point/position", "point/velocity", "point/orientation", "shape/")
+"""Signals from which nothing else in a step follows: they can be read and recorded."""
+
+
+def target(model: Model, place: Place) -> None:
+    """Refuses a target that is given, or from which nothing follows."""
+    name = place.name
+    if name.startswith((PREVIOUS, "extra/")) or name == "time":
+        raise BadWiring(f"{place.text!r} is given, not computed: no wire can correct it.")
+    if name.startswith(RECORDED):
+        raise BadWiring(
+            f"no wire can correct {place.text!r}: nothing in a step follows from it, it is only read and recorded."
+        )
 
 
 def order(model: Model, plan: Plan) -> None:
-    """Refuses inputs that come later in the step than the target."""
+    """Refuses targets that the step does not compute, and inputs that come later in it."""
     known = [spec.name for spec in signals_of(model)]
+    if plan.target not in known:
+        raise BadWiring(
+            f"{plan.target!r} belongs to the articulated body algorithm, which this model cannot use: joints mimic "
+            "others, or a coupled Lagrangian shares inertia between joints."
+        )
     at = known.index(plan.target)
     for reading in plan.readings:
         if reading.name.startswith((PREVIOUS, "extra/")):
@@ -33,9 +52,9 @@ def order(model: Model, plan: Plan) -> None:
                 f"the wire to {plan.target!r} reads {reading.text!r}, which comes later in the step. "
                 f"Read the last step's value instead: {PREVIOUS + reading.text!r}."
             )
-        if reading.name == plan.target and plan.target in BLOCKWISE:
+        if any(plan.target in both and reading.name in both for both in (INWARDS, OUTWARDS)):
             raise BadWiring(
-                f"{plan.target!r} is computed link by link, so a wire to it cannot read it; "
+                f"{reading.name!r} is computed link by link, so a wire to {plan.target!r} cannot read it; "
                 f"read {PREVIOUS + reading.text!r}."
             )
 
@@ -73,6 +92,24 @@ def replacements(plans: Sequence[Plan]) -> None:
                     f"{seen[plan.target, row]!r} and {plan.name!r}. Let one of them add."
                 )
             seen[plan.target, row] = plan.name
+
+
+def effect(model: Model, plan: Plan) -> None:
+    """Refuses a wire to numbers that have no effect, whatever a network adds to them."""
+    of_stop = plan.target in ("joint/limit_stiffness", "joint/limit_damping", "joint/limit_width")
+    switched = "joint/upper" if of_stop else plan.target
+    switch = SWITCHES.get(switched)
+    if switch is None:
+        return
+    value = getattr(model, plan.target.replace("/", "_"))
+    idle = rows_off(model, switch) | (False if is_traced(value) else np.isinf(value))
+    rows = np.arange(model.dof) if plan.rows is None else np.array(plan.rows)
+    if idle[rows].any():
+        where = row_name(model, switched, int(rows[np.argmax(idle[rows])]))
+        raise BadWiring(
+            f"the wire to {plan.target!r} would have no effect where {switch.off}: give {where!r} a value first, by "
+            f"model.set({where!r}, ...), or name other joints."
+        )
 
 
 def weights(plan: Plan, net: Any) -> None:

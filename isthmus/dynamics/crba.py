@@ -20,13 +20,15 @@ from isthmus.types import AnyArray, Coordinates
 @entry
 def mass_matrix(model: Model, q: Coordinates) -> Float[AnyArray, "n n"]:
     """The matrix `H` of `τ = H q̈ + C` [kg·m², kg·m, kg], armature included."""
-    return mass_matrix_at(model, forward_kinematics(model, q))
+    return mass_matrix_at(model, forward_kinematics(model, q), link_inertias(model))
 
 
 @exact
-def mass_matrix_at(model: Model, kinematics: Kinematics) -> Float[AnyArray, "n n"]:
-    """`mass_matrix` where the kinematics are known."""
-    X, S, I = kinematics.X, kinematics.S, list(link_inertias(model))
+def mass_matrix_at(
+    model: Model, kinematics: Kinematics, inertias: Float[AnyArray, "links 6 6"]
+) -> Float[AnyArray, "n n"]:
+    """`mass_matrix` where the kinematics and the spatial inertias of the links are known."""
+    X, S, I = kinematics.X, kinematics.S, list(inertias)
     spans = model.layout.v
 
     # inwards: what hangs from each joint, as one rigid body

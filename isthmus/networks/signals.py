@@ -15,12 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import UnknownSignal, did_you_mean
+from isthmus.model.levels import Entries
 from isthmus.networks.laws import LAWS, Effect
 from isthmus.networks.wired import Wired
 from isthmus.types import AnyArray
 
 T = TypeVar("T")
-Row = int | np.ndarray | None
+Row = int | np.ndarray | Entries | None
+"""Rows of a signal: one, several, those among the entries of a matrix; None: all."""
 
 
 class Signal(abc.ABC):
@@ -31,8 +33,12 @@ class Signal(abc.ABC):
         """The value of the signal `name`, corrected; `row`: only these rows of it."""
 
     @abc.abstractmethod
-    def slope(self, name: str) -> AnyArray | None:
-        """Damping that wires put on the signal, for an implicit step; None: none."""
+    def slope(self, name: str, slope: T) -> T | AnyArray:
+        """The slope of the signal `name`, for an implicit step, where its own is `slope`; None: zero.
+
+        A wire that scales the signal scales its slope, one that replaces the signal leaves none of it, and a
+        dissipative one adds its own.
+        """
 
     @abc.abstractmethod
     def added_inertia(self) -> AnyArray | None:
@@ -45,8 +51,8 @@ class NoSignals(Signal):
     def __call__(self, name: str, value: T, row: Row = None) -> T:
         return value
 
-    def slope(self, name: str) -> None:
-        return None
+    def slope(self, name: str, slope: T) -> T:
+        return slope
 
     def added_inertia(self) -> None:
         return None
@@ -87,9 +93,11 @@ class Signals(Signal):
             found = self._effects[wired.name] = LAWS[wired.plan.law](wired, self, y)
             if after is not None:
                 self._after[wired.name] = after
-        if name == wired.plan.target:
-            return wired.corrected(value, found.of[name], row)
-        return value + found.of[name]
+        if name != wired.plan.target:
+            return value + found.of[name]
+        if isinstance(row, Entries):
+            return row.put(value, wired.corrected(row.of(value), found.of[name], row.rows))
+        return wired.corrected(value, found.of[name], row)
 
     def __getitem__(self, name: str) -> AnyArray:
         """The value published as `name`, rows stacked in their order."""
@@ -97,14 +105,21 @@ class Signals(Signal):
             raise UnknownSignal(f"no step publishes {name!r}.{did_you_mean(name, self.published)}")
         value = self.published[name]
         if isinstance(value, list):
-            rows = np.concatenate([np.atleast_1d(row) for row, _ in value])
-            parts = [part[None] if isinstance(row, int) else part for row, part in value]
-            return jnp.concatenate(parts)[np.argsort(rows)]
+            rows, parts = zip(*(_rows(row, part) for row, part in value), strict=True)
+            return jnp.concatenate(parts)[np.argsort(np.concatenate(rows))]
         return jnp.asarray(value)
 
-    def slope(self, name: str) -> AnyArray | None:
-        found = [effect.slopes[name] for effect in self._effects.values() if name in effect.slopes]
-        return sum(found[1:], start=found[0]) if found else None
+    def slope(self, name: str, slope: Any) -> Any:
+        for wired in self._wires:
+            effect = self._effects.get(wired.name)
+            if effect is None or name not in wired.plan.targets:
+                continue
+            if slope is not None and name == wired.plan.target:
+                slope = wired.corrected_slope(slope, effect.of[name])
+            if name in effect.slopes:
+                own = effect.slopes[name]
+                slope = own if slope is None else slope + own
+        return slope
 
     def added_inertia(self) -> AnyArray | None:
         found = [e.inertia for e in self._effects.values() if e.inertia is not None]
@@ -124,6 +139,13 @@ class Signals(Signal):
         if "networks" in memory:
             after["networks"] = {**memory["networks"], **self._after}
         return after
+
+
+def _rows(row: Any, part: AnyArray) -> tuple[np.ndarray, AnyArray]:
+    """Numbers of some rows, and their values with one axis for them."""
+    if isinstance(row, Entries):
+        return row.rows, row.of(part)
+    return np.atleast_1d(row), part[None] if isinstance(row, int) else part
 
 
 class _Reads:

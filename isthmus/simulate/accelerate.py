@@ -17,10 +17,20 @@ from isthmus.types import Joints, Scalar
 
 
 def accelerate(
-    model: Model, state: State, control: Control, signal: Signal, implicit: Scalar | None = None
-) -> Joints:
-    """`dv/dt` [rad/s², m/s²] at `state` under `control`; `implicit` as in `acceleration_under`."""
-    return acceleration_under(forces(model, state, control, signal), control, signal, implicit)
+    model: Model,
+    state: State,
+    control: Control,
+    signal: Signal,
+    *,
+    period: Scalar | None = None,
+    implicit: Scalar | None = None,
+) -> tuple[Forces, Joints]:
+    """What acts at `state` under `control`, with the corrected state, and the `dv/dt` [rad/s², m/s²] that it gives.
+
+    `period` as in `forces`, `implicit` as in `acceleration_under`.
+    """
+    acting = forces(model, state, control, signal, period)
+    return acting, acceleration_under(acting, control, signal, implicit)
 
 
 @exact
@@ -40,9 +50,9 @@ def acceleration_under(
 
 
 @exact
-def needed_torque(acting: Forces, a: Joints) -> Joints:
+def needed_torque(acting: Forces, a: Joints, signal: Signal) -> Joints:
     """Motor torques [N·m, N] that give the accelerations `a` [rad/s², m/s²] beside all other forces."""
-    tau = inverse_dynamics_at(acting.model, acting.kinematics, a, force=acting.link)
+    tau = inverse_dynamics_at(acting.model, acting.kinematics, a, signal, force=acting.link)
     if acting.inertia is not None:
         tau = tau + acting.inertia @ a
     return tau - acting.passive - acting.stops
@@ -65,15 +75,16 @@ def _at_end_of_step(
     if dt is None:
         return AddedInertia(dof=acting.inertia), None
     model = acting.model
-    drag = signal.slope("link/external_force")
-    resistance = dt * passive_slope(model, acting.v)
-    if (learned := signal.slope("joint/passive_torque")) is not None:
-        resistance = resistance + dt * learned
+    drag = signal.slope("link/external_force", None)
+    resistance = dt * signal.slope("joint/passive_torque", passive_slope(model, acting.v))
     if model.position_controlled:
-        resistance = resistance + dt * motor_slope(model)
+        resistance = resistance + dt * signal.slope("joint/motor_torque", motor_slope(model))
     ahead = None
     if model.limited:
-        stiffness, damping = limit_slopes(model, acting.q)
+        stiffness, damping = (
+            signal.slope("joint/limit_torque", x) for x in limit_slopes(model, acting.q)
+        )
         resistance = resistance + dt * (damping + dt * stiffness)
-        ahead = -dt * stiffness * acting.v
+        ahead = signal.slope("joint/torque", -dt * stiffness * acting.v)
+    resistance = signal.slope("joint/torque", resistance)
     return AddedInertia(resistance, None if drag is None else dt * drag, acting.inertia), ahead

@@ -12,7 +12,7 @@ from isthmus.model.model import Model
 from isthmus.model.state import Control, State, as_control, check_control, check_state, with_memory
 from isthmus.networks.names import Selection, select
 from isthmus.networks.signals import Signals
-from isthmus.simulate.accelerate import accelerate
+from isthmus.simulate.integrate import SemiImplicit
 from isthmus.types import AnyArray
 
 
@@ -39,7 +39,7 @@ def _observe(
 
     def one(state: State, control: Control) -> tuple:
         signal = Signals(model, state.memory, no_time)
-        accelerate(model, state, control, signal)
+        SemiImplicit(explicit=True).move(model, state, control, no_time, signal)
         return tuple(c.pick(signal[c.name]) for c in chosen)
 
     if not many:
