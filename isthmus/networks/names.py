@@ -114,7 +114,7 @@ def _published(model: Model, spec: SignalSpec) -> bool:
         "link/articulated_inertia",
         "link/acceleration",
     )
-    shared = any(wired.plan.law == "lagrangian" and wired.plan.coupled for wired in model.networks)
+    shared = any(wired.plan.couples_joints for wired in model.networks)
     return not ((model.mimics or shared) and inside_aba)
 
 

@@ -31,8 +31,8 @@ class Signal(abc.ABC):
         """The value of the signal `name`, corrected; `row`: only these rows of it."""
 
     @abc.abstractmethod
-    def slope(self, name: str) -> AnyArray | None:
-        """Damping that wires put on the signal, for an implicit step; None: none."""
+    def damping(self, name: str) -> list[AnyArray]:
+        """Damping that wires put on the signal, for an implicit step, as in `Effect.damping`."""
 
     @abc.abstractmethod
     def added_inertia(self) -> AnyArray | None:
@@ -45,8 +45,8 @@ class NoSignals(Signal):
     def __call__(self, name: str, value: T, row: Row = None) -> T:
         return value
 
-    def slope(self, name: str) -> None:
-        return None
+    def damping(self, name: str) -> list[AnyArray]:
+        return []
 
     def added_inertia(self) -> None:
         return None
@@ -102,9 +102,8 @@ class Signals(Signal):
             return jnp.concatenate(parts)[np.argsort(rows)]
         return jnp.asarray(value)
 
-    def slope(self, name: str) -> AnyArray | None:
-        found = [effect.slopes[name] for effect in self._effects.values() if name in effect.slopes]
-        return sum(found[1:], start=found[0]) if found else None
+    def damping(self, name: str) -> list[AnyArray]:
+        return [e.damping[name] for e in self._effects.values() if name in e.damping]
 
     def added_inertia(self) -> AnyArray | None:
         found = [e.inertia for e in self._effects.values() if e.inertia is not None]
