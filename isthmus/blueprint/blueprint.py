@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from isthmus.blueprint import checks
+from isthmus.blueprint.neighbours import neighbours
 from isthmus.blueprint.plan import (
     inputs_of,
     kind_of,
@@ -70,6 +71,7 @@ class Blueprint:
         plans = [wired.plan for wired in (*model.networks, *new)]
         checks.circles(plans)
         checks.replacements(plans)
+        neighbours(plans)
         for plan in plans:
             checks.order(model, plan)
         if data is not None:

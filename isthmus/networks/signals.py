@@ -2,8 +2,8 @@
 
 Physics code calls `x = signal("joint/torque", x)`, or `signal("link/bias_force", x, row=i)` inside a pass over the
 tree. `Signals` stores the value under its name and returns it, corrected where a wire of the model says so;
-`NO_SIGNALS` returns it unchanged. A `Signals` lives for one evaluation, while tracing; values that are not read leave
-no operation in the compiled program.
+`NO_SIGNALS` returns it unchanged. A `Signals` lives for one evaluation, while tracing, and is called outside any `vmap`
+within it (batch the whole step instead); values that are not read leave no operation in the compiled program.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import get_opaque_trace_state
 
-from isthmus.errors import UnknownSignal, did_you_mean
+from isthmus.errors import BadWiring, UnknownSignal, did_you_mean
 from isthmus.networks.laws import LAWS, Effect
 from isthmus.networks.wired import Wired
 from isthmus.types import AnyArray
@@ -60,6 +61,7 @@ class Signals(Signal):
 
     def __init__(self, model: Any = None, memory: Any = None, dt: Any = None) -> None:
         self.published: dict[str, Any] = {}
+        self._level = get_opaque_trace_state()
         self.model, self.dt = model, dt
         self._wires: tuple[Wired, ...] = () if model is None else model.networks
         self._memory = memory or {}
@@ -69,6 +71,11 @@ class Signals(Signal):
             self.published[f"previous/{name}"] = value
 
     def __call__(self, name: str, value: T, row: Row = None) -> T:
+        if get_opaque_trace_state() != self._level:
+            raise BadWiring(
+                f"the signal {name!r} is called inside a jax.vmap (or jit, grad, scan) within the step, where its "
+                "value is not yet the whole array: call it outside, with the result."
+            )
         for wired in self._wires:
             if name in wired.plan.targets:
                 self.published[name] = value if row is None else self.published.get(name, [])
