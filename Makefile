@@ -13,9 +13,10 @@ ready := .venv/.ready
 bench_ready := .venv/.bench-ready
 newest_ready := .venv-newest/.ready
 all_of_us := '.[test,dev]'
-# another processor's rounding: older kernels of BLAS, and for native code vectors of two lanes; where both matter
+# another processor's rounding: older kernels of BLAS, and for native code vectors of two lanes, where both matter;
+# and XLA as users have it, while the other tests leave most of its optimisation out
 numerical := $(addprefix tests/,spatial simulate identify native)
-other := OPENBLAS_CORETYPE=$(if $(filter x86_64 amd64,$(shell uname -m)),Nehalem ISTHMUS_TARGET=sse2,ARMV8)
+other := XLA_FLAGS= OPENBLAS_CORETYPE=$(if $(filter x86_64 amd64,$(shell uname -m)),Nehalem ISTHMUS_TARGET=sse2,ARMV8)
 
 # $(call environment,folder,oldest Python,which,constraints,what to install)
 define environment
@@ -34,10 +35,10 @@ demo: $(ready) ## identify a pendulum from noisy logs; table, picture and report
 	@.venv/bin/python examples/03_identify.py --out out $(ARGS)
 
 test: $(ready) ## all tests; fewer: make test ARGS="-m 'not slow' tests/spatial"
-	@.venv/bin/python -m pytest -q -n 2 --dist loadfile $(ARGS)
+	@.venv/bin/python -m pytest -q -n 2 --dist worksteal $(ARGS)
 
 test-other: $(ready) ## the fast numerical tests as on an older processor
-	@$(other) .venv/bin/python -m pytest -q -n 2 --dist loadfile -m 'not slow' $(numerical) $(ARGS)
+	@$(other) .venv/bin/python -m pytest -q -n 2 --dist worksteal -m 'not slow' $(numerical) $(ARGS)
 
 PART ?= native
 SECONDS ?= 60

@@ -1,8 +1,9 @@
 """What every test starts from: 64 bits, strict arithmetic, shapes checked at run time.
 
-Three variables change that, each for a session: `ISTHMUS_CHECK_SHAPES=0` leaves the shapes of
+Four variables change that, each for a session: `ISTHMUS_CHECK_SHAPES=0` leaves the shapes of
 arguments unchecked (faster, shorter tracebacks), `ISTHMUS_TEST_CACHE=0` compiles everything anew,
-`ISTHMUS_SHARED_DATA=folder` says where the recordings are.
+`XLA_FLAGS=` (empty) lets XLA optimise as it does for users, `ISTHMUS_SHARED_DATA=folder` says where
+the recordings are.
 """
 
 from __future__ import annotations
@@ -11,10 +12,17 @@ import contextlib
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # no test opens a window
+if version("jaxlib").startswith("0.10."):  # a version that does not know a flag ends the process
+    # most of our programs run for less time than XLA takes to optimise them: compiling is five times faster
+    os.environ.setdefault(
+        "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+    )
 
 import jax
 import pytest
@@ -77,6 +85,48 @@ def arithmetic(settings: dict[str, bool | str]) -> Iterator[None]:
     finally:
         for name, value in before.items():
             jax.config.update(name, value)
+
+
+MOST_PROGRAMS = 20
+"""XLA programs that a test may compile."""
+WHOLE_RUN = 1000
+"""Tests in a run from which on they are counted: in a small run, a test also pays for operations that others share."""
+_programs: Counter[str] = Counter()
+
+
+@jax.monitoring.register_event_listener
+def _count(event: str, **_: str | int) -> None:
+    _programs[event.rpartition("/")[2]] += 1
+
+
+def programs_compiled() -> int:
+    """XLA programs compiled so far by this process, without those that were found in the tests' cache."""
+    return _programs["compile_requests_use_cache"] - _programs["cache_hits"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        mark = item.get_closest_marker("compiles_much")
+        if mark and not (mark.args and isinstance(mark.args[0], str)):
+            raise pytest.UsageError(f"{item.nodeid}: compiles_much needs a reason, a sentence.")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fails a test of a whole run that compiles many XLA programs itself, not by fixtures, unless it is marked."""
+    before = programs_compiled()
+    result = yield
+    count = programs_compiled() - before
+    counted = item.session.testscollected >= WHOLE_RUN and not item.get_closest_marker(
+        "compiles_much"
+    )
+    if counted and count > MOST_PROGRAMS:
+        pytest.fail(
+            f"compiled {count} XLA programs, more than {MOST_PROGRAMS}: put jax.jit around what it computes, share it "
+            f'with other tests (tests/compiled.py), or mark the test compiles_much("why").',
+            pytrace=False,
+        )
+    return result
 
 
 @pytest.fixture(autouse=True)

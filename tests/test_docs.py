@@ -25,6 +25,7 @@ def blocks(text: str) -> list[tuple[int, str, str]]:
     ]
 
 
+@pytest.mark.compiles_much("documents call functions one by one, as their readers do")
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_the_python_of_a_document_runs_from_top_to_bottom(document, as_the_user):
     """Blocks share one namespace; a traceback shows the document's own lines."""

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 
 
+@pytest.mark.compiles_much("examples call functions one by one, as their readers do")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_runs_and_agrees_with_itself(path, as_the_user, monkeypatch):
     name = f"example_{path.stem}"

@@ -20,21 +20,30 @@ random_trees = st.fixed_dictionaries(
 
 
 def random_tree(
-    seed: int, size: int, *, kinds: Sequence[str] = KINDS, free_inside: bool = True
+    seed: int,
+    size: int,
+    *,
+    kinds: Sequence[str] = KINDS,
+    free_inside: bool = True,
+    numbers: int | None = None,
 ) -> Description:
-    """`size` links on one or several roots, in random order, with random numbers; two points."""
-    draw = np.random.default_rng(seed)
+    """`size` links on one or several roots, in random order, with random numbers; two points.
+
+    Trees that differ in the seed `numbers` alone have one structure: what is compiled for one serves the others.
+    """
+    tree = np.random.default_rng(seed)
+    draw = tree if numbers is None else np.random.default_rng(numbers)
     links = tuple(random_link(draw, f"link{i}") for i in range(size))
     joints = []
     for i in range(size):
-        parent = None if i == 0 or draw.random() < 0.1 else links[draw.integers(i)].name
+        parent = None if i == 0 or tree.random() < 0.1 else links[tree.integers(i)].name
         may = [k for k in kinds if k != "free" or free_inside or parent is None]
-        joints.append(random_joint(draw, f"joint{i}", str(draw.choice(may)), parent, f"link{i}"))
+        joints.append(random_joint(draw, f"joint{i}", str(tree.choice(may)), parent, f"link{i}"))
     points = (
-        Point("tip", links[draw.integers(size)].name, random_frame(draw)),
+        Point("tip", links[tree.integers(size)].name, random_frame(draw)),
         Point("mark", None, random_frame(draw)),
     )
-    shuffled = tuple(joints[i] for i in draw.permutation(size))
+    shuffled = tuple(joints[i] for i in tree.permutation(size))
     gravity = tuple(draw.normal(size=3) * 5.0)
     return Description(f"tree {seed}", links, shuffled, points, gravity=gravity)
 

@@ -27,10 +27,10 @@ from isthmus.blueprint.tables import Networks
 from isthmus.blueprint.text import decoded, from_toml, to_toml
 from isthmus.blueprint.wire import Named, Wire
 from isthmus.describe.files import read_bytes
+from isthmus.disk import check_target, whole_file
 from isthmus.errors import BadWiring, warn_renamed
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
-from isthmus.motion.files import check_target, whole_file
 from isthmus.motion.motion import Motion
 from isthmus.networks.recipes import made
 from isthmus.networks.wired import Wired
@@ -164,6 +164,7 @@ def _name(wire: Wire, taken: list[str]) -> str:
 def _attached(model: Model, wire: Wire, name: str, key: PRNGKeyArray) -> Wired:
     """One wire in its place: rows found, network made, nothing changed yet."""
     plan = planned(model, wire, name)
+    checks.effect(model, plan)
     inputs, outputs, read = inputs_of(plan), outputs_of(plan), previous_of(plan)
     net = made(recipe_of(wire), inputs, outputs, key=key)
     checks.weights(plan, net)

@@ -12,7 +12,9 @@ import numpy as np
 from isthmus.blueprint.resolve import Place, place
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadWiring
+from isthmus.model.leaves import SWITCHES
 from isthmus.model.model import Model
+from isthmus.model.switches import row_name, rows_off
 from isthmus.networks.laws import CONJUGATE
 from isthmus.networks.names import PREVIOUS, signals_of
 from isthmus.networks.wired import Plan
@@ -73,6 +75,27 @@ def replacements(plans: Sequence[Plan]) -> None:
                     f"{seen[plan.target, row]!r} and {plan.name!r}. Let one of them add."
                 )
             seen[plan.target, row] = plan.name
+
+
+def effect(model: Model, plan: Plan) -> None:
+    """Refuses a wire to numbers that have no effect, whatever a network adds to them."""
+    switch = SWITCHES.get(plan.target)
+    if switch is None:
+        return
+    if switch.field == "delay_steps":
+        raise BadWiring(
+            f"a wire to {plan.target!r} would have no effect: commands are delayed before a step evaluates its "
+            f"networks. Fit the delay itself, by Free({plan.target!r})."
+        )
+    value = np.asarray(getattr(model, plan.target.replace("/", "_")))
+    idle = rows_off(model, switch) | np.isinf(value)
+    rows = np.arange(model.dof) if plan.rows is None else np.array(plan.rows)
+    if idle[rows].any():
+        where = row_name(model, plan.target, int(rows[np.argmax(idle[rows])]))
+        raise BadWiring(
+            f"the wire to {plan.target!r} would have no effect on {where!r}, where {switch.off}: "
+            f"give it a value first, by model.set({where!r}, ...), or name other joints."
+        )
 
 
 def weights(plan: Plan, net: Any) -> None:

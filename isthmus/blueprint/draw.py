@@ -14,7 +14,7 @@ from typing import Any
 
 from isthmus.blueprint.plan import kind_of, recipe_of
 from isthmus.blueprint.wire import Wire
-from isthmus.motion.files import check_target, whole_file
+from isthmus.disk import check_target, whole_file
 from isthmus.networks.names import PREVIOUS
 from isthmus.palette import SERIES
 

@@ -7,7 +7,8 @@ import re
 
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadWiring, UnknownName, UnknownSignal
-from isthmus.model.model import LeafSpec, Model
+from isthmus.model.leaves import LeafSpec
+from isthmus.model.model import Model
 from isthmus.networks.names import PREVIOUS, select, shape_of, signals_of
 from isthmus.networks.wired import Reading
 

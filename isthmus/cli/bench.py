@@ -50,7 +50,7 @@ class Bench:
 
 def _targets(folder: str) -> tuple[Path, Path]:
     """The two files, refused before the work where they cannot be written."""
-    from isthmus.motion.files import check_target
+    from isthmus.disk import check_target
 
     place = made_folder(folder)
     files = place / "bench.json", place / "bench.png"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
@@ -13,7 +14,8 @@ from isthmus.cli.models import Base, Repair, load_model
 from isthmus.cli.numbers import positive
 from isthmus.cli.output import in_background, target, working
 from isthmus.cli.simulate import MAX_SUBSTEPS, Integrator
-from isthmus.errors import BadOption
+from isthmus.disk import safe_stem
+from isthmus.errors import BadFile, BadOption
 
 To = Literal["c", "urdf", "mjcf"]
 
@@ -97,7 +99,11 @@ def write_mjcf(asked: Export, model: ist.Model) -> list[str]:
 
 
 def _write(export: Callable[..., None], ending: str, asked: Export, model: ist.Model) -> list[str]:
-    path = target(asked.out, f"{model.name}{ending}")
+    path = target(asked.out, f"{safe_stem(model.name)}{ending}")
+    if path.exists() and Path(asked.file).exists() and path.samefile(asked.file):
+        raise BadFile(
+            f"{str(path)!r} would overwrite the file it is made from: --out says where else."
+        )
     export(model, path, repair=asked.repair)
     return [f"wrote {path}", f"look at it: isthmus info {path}"]
 

@@ -78,7 +78,7 @@ class Fit:
         if path.exists() and not self.replace:
             raise BadFile(f"{str(path)!r} exists; --replace overwrites it.")
         from isthmus.cli.fitting import write_study  # loads the array libraries
-        from isthmus.motion.files import check_target
+        from isthmus.disk import check_target
 
         check_target(path, (".toml",))
         write_study(self.files[0], self.files[1:], path)

@@ -11,11 +11,12 @@ from typing import Any
 from rich.text import Text
 
 from isthmus.cli.output import in_background, say, show, working
+from isthmus.disk import whole_file
 from isthmus.errors import FitWarning
 from isthmus.identify.fit import Fit
 from isthmus.identify.search.progress import progress
 from isthmus.identify.search.search import Status
-from isthmus.motion.files import whole_file
+from isthmus.interrupts import postponed
 from isthmus.study.begin import begin_study
 from isthmus.study.results import make_folder, write_results
 from isthmus.study.run import search
@@ -46,10 +47,11 @@ def fit_study(
     watched = progress(problem.parameters, True, islands=islands, say=say)
     with warnings.catch_warnings(), watched as listen:
         warnings.simplefilter("ignore", FitWarning)  # the table says the same
-        fit = search(study, problem, resume=resume, listen=listen)
-    show(*map(_coloured, str(fit).splitlines()))
-    with working("writing results"):
-        written = write_results(study, problem, fit)
+        fit = search(study, problem, resume=resume, replace=replace, listen=listen)
+    with postponed("writing the results", say):
+        show(*map(_coloured, str(fit).splitlines()))
+        with working("writing results"):
+            written = write_results(study, problem, fit)
     print(f"wrote {study.folder}: {', '.join(path.name for path in written.files)}")
     for text in written.failed:
         say(f"not written: {text}")

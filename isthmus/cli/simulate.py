@@ -107,7 +107,8 @@ class Simulate:
 
     def _targets(self) -> tuple[Path | None, Path | None]:
         """The files of motion and figure, refused before the work where they cannot be written."""
-        from isthmus.motion.files import KINDS, check_target
+        from isthmus.disk import check_target
+        from isthmus.motion.files import KINDS
         from isthmus.view import plot
 
         data = target(self.out, "motion.npz") if self.out else None

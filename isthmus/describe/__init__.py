@@ -1,4 +1,9 @@
-"""Text or code to description: plain Python."""
+"""Robot files and Python code -> a `Description`: plain records of links, joints, shapes and actuators.
+
+`description.py` has the records and is the place to start; `urdf.py` and `mjcf.py` read files, `checks.py`
+has every rule of a sound description, and `notes.py` collects faults and warnings, so that a reader can
+report all of them at once.
+"""
 
 from isthmus.describe.mjcf import parse_mjcf, read_mjcf
 from isthmus.describe.urdf import parse_urdf, read_urdf

@@ -14,6 +14,7 @@ from isthmus.describe.description import DOF, PER_DOF, Description, Joint, Link
 from isthmus.describe.notes import quoted, where
 from isthmus.describe.numbers import count, is_traced, is_zero, known
 from isthmus.describe.tree import outwards
+from isthmus.describe.values import fault_in
 from isthmus.errors import BadDescription, did_you_mean
 
 Rule = Callable[[Description], Iterator[str]]
@@ -21,11 +22,6 @@ ONE_COORDINATE = ("revolute", "prismatic")
 NEEDS_AXIS = ("revolute", "prismatic", "planar")
 NEEDS_MASS = ("prismatic", "planar", "free")
 """Kinds of joints that translate; for the others, inertia is enough."""
-BOUNDS = ("lower", "upper", "effort")
-"""Numbers that may be infinite."""
-NOT_NEGATIVE = (
-    "armature", "effort", "stiffness", "damping", "friction", "limit_stiffness", "limit_damping", "limit_width",
-)  # fmt: skip
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3}
 KINDS_OF_SHAPE = (*SIZES, "plane", "points")
 
@@ -119,65 +115,19 @@ def links_make_no_loop(description: Description) -> Iterator[str]:
 
 
 def numbers_are_sound(description: Description) -> Iterator[str]:
-    """All numbers are there, and finite; bounds may be infinite."""
+    """All numbers are there and obey the rules of `values.py`."""
     for owner, field, value, sizes, line in _numbers(description):
         numbers = known(value)
         size = count(value)
+        rule = field if field != "inertia" else ""  # impossible ones are warnings, of inertias.py
         if size not in sizes:
             wanted = " or ".join(map(str, sorted(sizes)))
             has = f"{size} numbers" if size is not None else repr(value)
             yield f"{field} of {owner} has {has}; it must have {wanted}{where(line)}."
         elif numbers is None and not is_traced(value):
             yield f"{field} of {owner} is {value!r}; it must be a number{where(line)}."
-        elif numbers is not None and not _allowed(numbers, infinite=field in BOUNDS):
-            shown = _shown(numbers)
-            yield f"{field} of {owner} is {shown}; it must be a finite number{where(line)}."
-
-
-def masses_are_not_negative(description: Description) -> Iterator[str]:
-    """Mass may be zero, never less."""
-    for link in description.links:
-        if _any_below(link.mass, 0.0):
-            has = f"link {link.name!r} has mass {_shown(known(link.mass))} kg"
-            yield f"{has}; it must not be negative{where(link.line)}."
-
-
-def sizes_are_not_negative(description: Description) -> Iterator[str]:
-    """Radii and half-widths."""
-    for shape in description.shapes:
-        size = known(shape.size)
-        used = SIZES.get(shape.kind, 0)
-        if size is not None and _any_below(size[:used], 0.0):
-            has = f"shape {shape.name!r} has the size {_shown(size[:used])} m"
-            yield f"{has}; it must not be negative."
-
-
-def joint_numbers_have_their_sign(description: Description) -> Iterator[str]:
-    """What resists motion is not negative, nor is effort; the smoothing speed of dry friction is positive."""
-    for joint in description.joints:
-        for field in NOT_NEGATIVE:
-            if _any_below(getattr(joint, field), 0.0):
-                yield f"{field} of joint {joint.name!r} must not be negative{where(joint.line)}."
-        speed = known(joint.friction_speed)
-        if speed is not None and (speed <= 0).any():
-            yield f"friction_speed of joint {joint.name!r} must be positive{where(joint.line)}."
-
-
-def axes_are_not_zero(description: Description) -> Iterator[str]:
-    """A joint that turns or slides needs a direction."""
-    for joint in description.joints:
-        if joint.kind in NEEDS_AXIS and _vanishes(joint.axis):
-            yield f"joint {joint.name!r} ({joint.kind}) has a zero axis{where(joint.line)}."
-
-
-def orientations_are_not_zero(description: Description) -> Iterator[str]:
-    """A quaternion of zero length is no rotation."""
-    for family in ("joints", "points", "shapes"):
-        for member in getattr(description, family):
-            if _vanishes(member.frame.orientation):
-                owner = f"{family.removesuffix('s')} {member.name!r}"
-                line = where(getattr(member, "line", None))
-                yield f"the orientation of {owner} is a zero quaternion{line}."
+        elif numbers is not None and (fault := fault_in(rule, numbers)):
+            yield f"{field} of {owner} is {_shown(numbers)}; it {fault}{where(line)}."
 
 
 def limits_are_in_order(description: Description) -> Iterator[str]:
@@ -237,7 +187,7 @@ def moving_joints_carry_inertia(description: Description) -> Iterator[str]:
     for joint in order:
         what, carrying = ("mass", massive) if joint.kind in NEEDS_MASS else ("inertia", inert)
         free = DOF.get(joint.kind, 0) > 0 and not joint.prescribed
-        if free and joint.child not in carrying and _any_below(joint.armature, 0.0, or_equal=True):
+        if free and joint.child not in carrying and _any_zero(joint.armature):
             yield (
                 f"joint {joint.name!r} ({joint.kind}) carries no {what} at all{where(joint.line)}; "
                 f"give link {joint.child!r} or a link that hangs from it a mass, or weld the joint."
@@ -258,8 +208,6 @@ def actuators_make_sense(description: Description) -> Iterator[str]:
     for actuator in description.actuators:
         if actuator.kind not in ("torque", "pd"):
             yield f"the actuator of {actuator.joint!r} is of unknown kind {actuator.kind!r}: 'torque' or 'pd'."
-        if _any_below(actuator.delay, 0.0):
-            yield f"the actuator of {actuator.joint!r} has a negative delay of {actuator.delay} s."
 
 
 RULES: tuple[Rule, ...] = (
@@ -269,11 +217,6 @@ RULES: tuple[Rule, ...] = (
     links_hang_by_one_joint,
     links_make_no_loop,
     numbers_are_sound,
-    masses_are_not_negative,
-    sizes_are_not_negative,
-    joint_numbers_have_their_sign,
-    axes_are_not_zero,
-    orientations_are_not_zero,
     limits_are_in_order,
     mimics_make_sense,
     mimics_make_no_circle,
@@ -318,7 +261,8 @@ def _numbers_of_joint(joint: Joint) -> Iterator[Row]:
     owner, dof = f"joint {joint.name!r}", DOF.get(joint.kind, 0)
     yield owner, "position", joint.frame.position, {3}, joint.line
     yield owner, "orientation", joint.frame.orientation, {4}, joint.line
-    yield owner, "axis", joint.axis, {3}, joint.line
+    axis = "axis" if joint.kind in NEEDS_AXIS else "unused axis"
+    yield owner, axis, joint.axis, {3}, joint.line
     for field in PER_DOF:
         value = getattr(joint, field)
         if value is not None:
@@ -328,24 +272,11 @@ def _numbers_of_joint(joint: Joint) -> Iterator[Row]:
         yield owner, "offset", joint.mimic.offset, {1}, joint.line
 
 
-def _allowed(numbers: np.ndarray, *, infinite: bool) -> bool:
-    return not np.isnan(numbers).any() if infinite else bool(np.isfinite(numbers).all())
-
-
-def _any_below(value: object, bound: float, *, or_equal: bool = False) -> bool:
+def _any_zero(value: object) -> bool:
     numbers = known(value)
-    if numbers is None:
-        return False
-    return bool((numbers <= bound).any() if or_equal else (numbers < bound).any())
+    return numbers is not None and bool((numbers <= 0.0).any())
 
 
-def _vanishes(vector: object) -> bool:
-    numbers = known(vector)
-    return numbers is not None and bool(np.linalg.norm(numbers) < 1e-9)
-
-
-def _shown(numbers: np.ndarray | None) -> str:
-    if numbers is None:
-        return "unknown"
+def _shown(numbers: np.ndarray) -> str:
     words = [f"{number:g}" for number in numbers]
     return words[0] if len(words) == 1 else f"({', '.join(words)})"

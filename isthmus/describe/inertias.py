@@ -16,14 +16,13 @@ from isthmus.describe.notes import quoted
 from isthmus.describe.numbers import is_zero, known
 from isthmus.describe.poses import numbers_of
 from isthmus.describe.tree import outwards
+from isthmus.describe.values import TRIANGLE
 from isthmus.spatial.inertia import inertia_of_second, second_moment, symmetric
 
 DONE = {
     "none": "they were loaded as they are (repair='nearest' takes the nearest possible ones)",
     "nearest": "where there is mass, the nearest possible ones were taken",
 }
-TRIANGLE = 1e-4
-"""Relative excess of the largest principal inertia over the sum of the others that is rounding."""
 SHARE = 1e-6
 """Least eigenvalue of a mended `Σ`, as a share of the largest."""
 GYRATION = 1e-4

@@ -1,4 +1,5 @@
-"""Many runs: jobs in, records out, in this process, on this machine or on a cluster.
+"""Many independent runs: jobs in, records out, in this process or in several.
 
-Start with `job.py` (`Job` and `Record`); `runner.py` has what runs jobs, `store.py` the file that keeps records.
+`job.py` is the place to start: a job names a function and its arguments and becomes a record. `runner.py`
+runs jobs in processes, `store.py` keeps records on disk, so that a run that was stopped can go on.
 """

@@ -16,6 +16,8 @@ from isthmus.distributed.job import Record
 from isthmus.errors import BadStore
 
 FORMAT = "isthmus records 1"
+HEAD = json.dumps({"format": FORMAT}).rstrip("}").encode()
+"""How every file of records begins."""
 
 
 class Store:
@@ -78,12 +80,14 @@ class Store:
         """Reads all records, without an incomplete last line; False if the file was empty."""
         self.file.seek(0)
         data = self.file.read()
-        whole = data[: data.rfind(b"\n") + 1]
-        self.file.truncate(len(whole))
-        lines = whole.decode("utf-8", errors="replace").splitlines()
-        if not lines:
+        if not data or (HEAD.startswith(data[: len(HEAD)]) and b"\n" not in data):
+            self.file.truncate(0)  # new, or killed while its first line was written
             return False
+        whole = data[: data.rfind(b"\n") + 1]
+        lines = (whole or data).decode("utf-8", errors="replace").split("\n")
         self._check(lines[0], about)
+        self.file.truncate(len(whole))
+        lines = lines[:-1]
         for number, line in enumerate(lines[1:], start=2):
             try:
                 record = Record.from_text(line)
@@ -109,6 +113,15 @@ class Store:
                     f"{self.path} belongs to another run: its {name} is {_short(before.get(name))}, "
                     f"here it is {_short(about.get(name))}. Take another file, or the settings of that run."
                 )
+
+
+def discard(path: Path) -> None:
+    """Removes a file of records, if there is one and no run is writing into it."""
+    if not path.exists():
+        return
+    with open(path, "r+b") as file:
+        _lock(file, path)
+        path.unlink()
 
 
 def _short(value: Any) -> str:

@@ -11,11 +11,11 @@ from isthmus.describe.description import Description, Joint
 from isthmus.describe.files import PathLike
 from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.describe.notes import say
+from isthmus.disk import whole_file
 from isthmus.errors import ExportWarning
 from isthmus.export.description import row
 from isthmus.export.xml_text import check_path
 from isthmus.model.model import Model
-from isthmus.motion.files import whole_file
 
 SPEED = Joint("", "fixed", None, "").friction_speed
 """[rad/s or m/s]"""

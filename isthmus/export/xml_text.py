@@ -10,8 +10,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from isthmus.describe.files import PathLike
+from isthmus.disk import check_target
 from isthmus.errors import BadOption, NotExpressible
-from isthmus.motion.files import check_target
 
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML can hold, not even escaped."""

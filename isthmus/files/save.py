@@ -32,12 +32,12 @@ from isthmus.blueprint.plan import (
 )
 from isthmus.blueprint.text import from_toml, to_toml
 from isthmus.blueprint.wire import Named, Wire
+from isthmus.disk import check_target, whole_file
 from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.files.objects import Damaged, Reader, Writer
 from isthmus.files.topology import from_topology, topology
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model, leaf_fields
-from isthmus.motion.files import check_target, whole_file
 from isthmus.networks.names import shape_of, signals_of
 from isthmus.networks.recipes import RECIPES
 from isthmus.networks.wired import Plan, Wired

@@ -24,8 +24,10 @@ from isthmus.identify.answer.table import as_text
 from isthmus.identify.problem import Problem
 from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
+from isthmus.identify.search.names import as_search
 from isthmus.identify.search.progress import progress, wanted
 from isthmus.identify.search.search import AbstractSearch, Listener, Outcome
+from isthmus.interrupts import postponed
 from isthmus.model.model import Model
 from isthmus.phases import counted, phase
 
@@ -76,7 +78,7 @@ class Fit(AbstractFit):
 
 def fit(
     problem: Problem,
-    search: AbstractSearch | None = None,
+    search: AbstractSearch | type[AbstractSearch] | str | None = None,
     *,
     start: Mapping[str, Any] | np.ndarray | None = None,
     check: bool | None = None,
@@ -86,7 +88,8 @@ def fit(
 ) -> Fit:
     """The free numbers of `problem` that make the simulation move as recorded.
 
-    `search`: Levenberg-Marquardt unless given, for whole runs with a lengthening horizon. `start`: numbers by name
+    `search`: Levenberg-Marquardt unless given, for whole runs with a lengthening horizon; a name such as "lbfgs" means
+    that search with its default options. `start`: numbers by name
     instead of the problem's own, or an array with one start in each row, (starts, numbers), of which the best is
     kept. `check`: look at the problem first and print what `problem.check()` found. `verbose`: phases and progress on
     stderr. Both, if None: on a terminal and in notebooks. `listen`: a function that gets news of every step instead.
@@ -94,7 +97,12 @@ def fit(
     if show is not None:
         warn_renamed("fit(show=)", "fit(verbose=)")
         verbose = show if verbose is None else verbose
-    search = default_search(problem) if search is None else search
+    if not isinstance(problem, Problem):
+        raise BadOption(
+            f"fit takes a Problem, not {type(problem).__name__}: "
+            "ist.fit(ist.Problem(model, motions, free=[ist.Free('link/*/mass')]))."
+        )
+    search = default_search(problem) if search is None else as_search(search)
     with on_one_thread(), progress(problem.parameters, False if listen else verbose) as bar:
         if wanted(check):
             print(problem.check())
@@ -103,7 +111,8 @@ def fit(
         outcome = search.search(evaluation, starts, listen or bar)
         if not np.isfinite(outcome.cost[outcome.best]):
             raise BadStart(divergence(evaluation, problem.windows[1], starts[0]))
-        found = summarise(problem, outcome, starts)
+        with postponed("computing standard errors"):
+            found = summarise(problem, outcome, starts)
     found.settings["search"] = search.settings(outcome)
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)

@@ -85,8 +85,8 @@ def _stops(
     }
     return {
         "limited": _dofs(own, ends),
-        "joint_lower": _per_dof([_or(j.lower, -np.inf) for j in own], own),
-        "joint_upper": _per_dof([_or(j.upper, np.inf) for j in own], own),
+        "joint_lower": _per_dof([_or(j.lower if ends(j) else None, -np.inf) for j in own], own),
+        "joint_upper": _per_dof([_or(j.upper if ends(j) else None, np.inf) for j in own], own),
         **stops,
         "saturated": _dofs(own, lambda joint: joint.effort is not None),
         "joint_effort": effort,

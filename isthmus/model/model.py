@@ -8,7 +8,7 @@ may be moved and the model stays valid.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import equinox as eqx
@@ -20,20 +20,8 @@ from isthmus.model import address
 from isthmus.model.arrays import as_leaf, is_traced, replaced
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import Layout, layout_of
+from isthmus.model.leaves import DELAY_STEPS, SWITCHES, LeafSpec, faults_of_leaf
 from isthmus.types import AnyArray, Number
-
-
-@dataclasses.dataclass(frozen=True)
-class LeafSpec:
-    """Describes a leaf of the model or a signal of the step: name, shape, unit, meaning."""
-
-    name: str
-    rows: str | None
-    """What a row stands for: link, joint, dof, coordinate, mimic, point, shape, vertex; None: no rows."""
-    shape: tuple[int, ...]
-    """Of one row."""
-    unit: str
-    meaning: str
 
 
 def _leaf(name: str, rows: str | None, shape: tuple[int, ...], unit: str, meaning: str) -> Any:
@@ -251,10 +239,13 @@ class Model(eqx.Module):
         return value if rows is None else value[rows[0]] if single else value[np.array(rows)]
 
     def set(self, name: str, value: Any) -> Model:
-        """A model that differs in the numbers called `name`; `value` is broadcast over them."""
+        """A model that differs in the numbers called `name`; `value` is broadcast over them.
+
+        An end of travel, `effort`, `delay`, `kp` or `kd` acts from then on, also in a model made without it; with
+        `kp` or `kd` the command of the joint is a position.
+        """
         field, rows, single = self._find(name)
         old = getattr(self, field)
-        _refuse_non_finite(name, field, value)
         index = Ellipsis if rows is None else rows[0] if single else np.array(rows)
         try:
             new = replaced(old, index, value)
@@ -263,16 +254,21 @@ class Model(eqx.Module):
             raise BadShape(
                 f"{name!r} has shape {want}; a value of shape {got} does not fit."
             ) from mismatch
-        changes: dict[str, Any] = {field: new}
-        switch = {
-            "joint_lower": "limited",
-            "joint_upper": "limited",
-            "joint_effort": "saturated",
-        }.get(field)
-        if switch:
-            touched = range(self.dof) if rows is None else rows
-            changes[switch] = tuple(sorted({*getattr(self, switch), *touched}))
-        return dataclasses.replace(self, **changes)
+        spec = dataclasses.replace(dict(leaf_fields())[field], name=name)
+        _refuse_bad_values(spec, old[index], value if is_traced(new) else new[index])
+        model = dataclasses.replace(self, **{field: new}, **self._acting(field, rows, new))
+        _refuse_crossed_ends(model)
+        return model
+
+    def _acting(self, field: str, rows: list[int] | None, new: AnyArray) -> dict[str, Any]:
+        """Static fields that make the changed rows of a leaf act, where their numbers have an effect."""
+        leaf = dict(leaf_fields())[field].name
+        if leaf not in SWITCHES:
+            return {}
+        touched = range(self.dof) if rows is None else rows
+        if is_traced(new):
+            return switched_on(self, leaf, {*touched} - quaternion_rows(self))
+        return switched_on(self, leaf, [k for k in touched if new[k] != SWITCHES[leaf].idle])
 
     def _find(self, name: str) -> tuple[str, list[int] | None, bool]:
         base, pattern = address.parse(name)
@@ -309,10 +305,45 @@ def _index(name: str, names: tuple[str, ...], kind: str) -> int:
     return names.index(name)
 
 
-def _refuse_non_finite(name: str, field: str, value: Any) -> None:
-    if is_traced(value):
+def _refuse_bad_values(spec: LeafSpec, old: Number, new: Any) -> None:
+    """Refuses values that no mechanism can have; rows that stay as they were are not judged again."""
+    if not is_traced((old, new)):
+        new = np.asarray(new)[np.any(new != old, axis=tuple(range(-len(spec.shape), 0)))]
+    if faults := faults_of_leaf(spec, new):
+        raise BadModel(" ".join(faults))
+
+
+def switched_on(model: Model, leaf: str, rows: Iterable[int]) -> dict[str, Any]:
+    """Static fields that make these rows of a leaf act; refuses rows of joints whose position is a quaternion."""
+    rows, switch = tuple(rows), SWITCHES.get(leaf)
+    if switch is None or not rows:
+        return {}
+    if switch.field == "delay_steps":
+        return {"delay_steps": model.delay_steps or DELAY_STEPS}
+    if switch.field != "saturated" and (bad := sorted({*rows} & quaternion_rows(model))):
+        joint = next(joint for joint, own in model.rows("dof").items() if bad[0] in own)
+        raise BadModel(
+            f"{leaf!r} of joint {joint!r} would have no meaning: its position is a quaternion. "
+            f"Name the other joints, as in {leaf.replace('/', '/NAME/')!r}."
+        )
+    return {switch.field: tuple(sorted({*getattr(model, switch.field), *rows}))}
+
+
+def quaternion_rows(model: Model) -> set[int]:
+    """Degrees of freedom of joints whose position is, or has in it, a quaternion."""
+    spans = enumerate(model.layout.v_own)
+    return {k for i, s in spans if model.kind(i).nq != model.kind(i).nv for k in range(*s)}
+
+
+def _refuse_crossed_ends(model: Model) -> None:
+    """Refuses a lower end of travel above the upper one."""
+    lower, upper = model.joint_lower, model.joint_upper
+    if is_traced((lower, upper)):
         return
-    numbers = np.asarray(value, dtype=np.float64)
-    endless = field in ("joint_lower", "joint_upper", "joint_effort")
-    if np.any(np.isnan(numbers)) or not (endless or np.all(np.isfinite(numbers))):
-        raise BadModel(f"{name!r} cannot be {value}: a number of a model must be finite.")
+    for name, rows in model.rows("dof").items():
+        if crossed := [row for row in rows if lower[row] > upper[row] or lower[row] == np.inf]:
+            a, b = lower[crossed[0]], upper[crossed[0]]
+            raise BadModel(
+                f"joint {name!r} would have its lower limit {a:g} above its upper limit {b:g}; "
+                "set the other one first."
+            )

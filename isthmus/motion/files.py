@@ -7,22 +7,21 @@ bare name where a row is one number). An NPZ file holds `t`, `q`, `v`, `signals/
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import dataclasses
 import io
 import itertools
-import os
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from isthmus.describe.files import read_bytes
+from isthmus.disk import PathLike, check_target, whole_file
 from isthmus.errors import BadFile, BadOption, did_you_mean
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
@@ -36,8 +35,6 @@ PARTS: dict[str, tuple[str, str]] = {
 }
 """What is put behind the name of a joint with several coordinates: for positions, for velocities."""
 KINDS = (".npz", ".csv")
-
-PathLike = str | os.PathLike[str]
 
 
 def coordinate_names(model: Model) -> list[str]:
@@ -57,36 +54,6 @@ def names_of(joints: JointList, which: int) -> list[str]:
         parts = PARTS.get(kind)
         names += [f"{joint}.{part}" for part in parts[which].split()] if parts else [joint]
     return names
-
-
-def check_target(path: PathLike, kinds: Sequence[str]) -> None:
-    """Refuses a file that cannot be written, before the work whose result it shall hold."""
-    file = Path(path)
-    if file.suffix.lower() not in kinds:
-        raise BadOption(
-            f"{str(path)!r} must end in {' or '.join(kinds)}, which says what to write."
-        )
-    if file.is_dir():
-        raise BadFile(f"{str(path)!r} is a folder, not a file.")
-    if not file.parent.is_dir():
-        raise BadFile(f"{str(path)!r} cannot be written: there is no folder {str(file.parent)!r}.")
-    if not os.access(file.parent, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
-        raise BadFile(f"{str(path)!r} cannot be written: permission denied.")
-
-
-@contextlib.contextmanager
-def whole_file(path: PathLike) -> Generator[IO[bytes], None, None]:
-    """A file to write that appears under its name when it is complete, and never in part."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with beside.open("wb") as file:
-            yield file
-        beside.replace(target)
-    except OSError as failed:
-        raise BadFile(f"{str(path)!r} cannot be written: {failed.strerror}.") from None
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 # writing -------------------------------------------------------------------------------------------------

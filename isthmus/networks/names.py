@@ -13,7 +13,8 @@ import numpy as np
 
 from isthmus.errors import UnknownSignal, did_you_mean
 from isthmus.model import address
-from isthmus.model.model import LeafSpec, Model, leaf_fields
+from isthmus.model.leaves import LeafSpec
+from isthmus.model.model import Model, leaf_fields
 from isthmus.types import AnyArray
 
 SignalSpec = LeafSpec

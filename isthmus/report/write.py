@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from isthmus.disk import whole_file
 from isthmus.errors import warn_renamed
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem import Problem
@@ -39,9 +40,9 @@ def export_report(
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(
-        page(fit, problem=problem, title=title, notes=notes, command=command), encoding="utf-8"
-    )
+    text = page(fit, problem=problem, title=title, notes=notes, command=command)
+    with whole_file(target) as file:
+        file.write(text.encode())
     return target
 
 

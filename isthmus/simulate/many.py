@@ -12,6 +12,7 @@ import numpy as np
 from isthmus.errors import BadShape
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, as_control, check_state, with_memory
+from isthmus.model.switches import refuse_idle_numbers
 from isthmus.motion.motion import Motion
 from isthmus.networks.names import select
 from isthmus.simulate.engine import Engine, wants_native
@@ -58,6 +59,7 @@ def rollout_many(
     """
     scheme = integrator_of(integrator, explicit, substeps)
     check_state(models, states)
+    refuse_idle_numbers(models)
     states = with_memory(models, states)
     given = controls if callable(controls) or controls is None else as_control(controls)
     axes, sizes = _axes(models, states, given)

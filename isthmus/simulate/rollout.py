@@ -22,6 +22,7 @@ from isthmus.model.state import (
     prescribed_rows,
     with_memory,
 )
+from isthmus.model.switches import refuse_idle_numbers
 from isthmus.motion.motion import Motion
 from isthmus.motion.spans import joints_of
 from isthmus.networks.names import Selection, select
@@ -55,6 +56,7 @@ def step(
     """
     scheme, given = integrator_of(integrator, explicit, substeps), as_control(control)
     check_state(model, state)
+    refuse_idle_numbers(model)
     state = with_memory(model, state)
     check_control(model, given)
     check_dt(model, dt)
@@ -95,6 +97,7 @@ def rollout(
     """
     scheme = integrator_of(integrator, explicit, substeps)
     check_state(model, state)
+    refuse_idle_numbers(model)
     state = with_memory(model, state)
     controls, steps = prepare(model, controls, steps)
     check_dt(model, dt)
@@ -278,7 +281,7 @@ def check_dt(model: Model, dt: Number) -> None:
         if longest > model.delay_steps - 1:
             raise BadOption(
                 f"a delay of {longest:.3g} steps is asked for, but this model keeps {model.delay_steps} commands: "
-                f"raise delay_steps of its actuators, or dt."
+                f"raise delay_steps, of its actuators or by dataclasses.replace(model, delay_steps=...), or dt."
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from isthmus.dynamics.crba import mass_matrix
@@ -14,6 +14,10 @@ from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.simulate.integrate import Integrator, SemiImplicit
 from isthmus.types import Number
+
+_mass_matrix = jax.jit(
+    mass_matrix
+)  # operation by operation, XLA would compile hundreds of programs
 
 
 def warn_if_stiff(model: Model, state: State, dt: Number, scheme: Integrator) -> None:
@@ -25,7 +29,7 @@ def warn_if_stiff(model: Model, state: State, dt: Number, scheme: Integrator) ->
         return
     if np.ndim(state.q) != 1 or np.ndim(model.link_mass) != 1:
         return
-    H = np.diag(np.asarray(mass_matrix(model, jnp.asarray(state.q))))
+    H = np.diag(np.asarray(_mass_matrix(model, state.q)))
     ratio = dt / scheme.substeps * model.joint_friction / (model.joint_friction_speed * H)
     names = [name for name, rows in model.rows("dof").items() if np.any(ratio[list(rows)] > 1.0)]
     if names:

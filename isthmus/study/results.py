@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from isthmus.disk import safe_stem, whole_file
 from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.export.mjcf import export_mjcf
 from isthmus.export.urdf import export_urdf
@@ -16,7 +17,6 @@ from isthmus.identify.answer.files import ARRAYS, MODEL, TEXT
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem import Problem
 from isthmus.model.model import Model
-from isthmus.motion.files import whole_file
 from isthmus.report.write import export_report
 from isthmus.study.study import Study
 
@@ -34,17 +34,17 @@ class Written:
 
 def as_urdf(study: Study, problem: Problem, fit: Fit) -> Path:
     """The identified mechanism as URDF."""
-    return _exported(export_urdf, fit.model, study.folder / f"{fit.model.name}.urdf")
+    return _exported(export_urdf, fit.model, study.folder / f"{safe_stem(fit.model.name)}.urdf")
 
 
 def as_mjcf(study: Study, problem: Problem, fit: Fit) -> Path:
     """The identified mechanism as MJCF."""
-    return _exported(export_mjcf, fit.model, study.folder / f"{fit.model.name}.xml")
+    return _exported(export_mjcf, fit.model, study.folder / f"{safe_stem(fit.model.name)}.xml")
 
 
 def as_model(study: Study, problem: Problem, fit: Fit) -> Path:
     """Everything, networks too, as `ist.load` reads it."""
-    return _exported(save, fit.model, study.folder / f"{fit.model.name}.safetensors")
+    return _exported(save, fit.model, study.folder / f"{safe_stem(fit.model.name)}.safetensors")
 
 
 def as_report(study: Study, problem: Problem, fit: Fit) -> Path:
@@ -100,9 +100,6 @@ def make_folder(study: Study, *, resume: bool, replace: bool) -> Path:
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if replace and not resume:
-            for name in old:
-                (folder / name).unlink()
     except OSError as failed:
         raise BadFile(f"the folder {str(folder)!r} cannot be made: {failed.strerror}.") from None
     return folder

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.distributed.store import discard
 from isthmus.errors import BadFile, IsthmusWarning
 from isthmus.identify.fit import Fit, default_search, fit
 from isthmus.identify.problem import Problem
@@ -28,17 +29,28 @@ def run_study(
     given = study if isinstance(study, Study) else Study.load(study)
     problem = given.problem()
     make_folder(given, resume=resume, replace=replace)
-    found = search(given, problem, resume=resume)
+    found = search(given, problem, resume=resume, replace=replace)
     for text in write_results(given, problem, found).failed:
         warnings.warn(f"not written: {text}", IsthmusWarning, stacklevel=2)
     return found
 
 
 def search(
-    study: Study, problem: Problem, *, resume: bool = False, listen: Listener | None = None
+    study: Study,
+    problem: Problem,
+    *,
+    resume: bool = False,
+    replace: bool = False,
+    listen: Listener | None = None,
 ) -> Fit:
-    """The search of a study, from its start or from where an earlier one ended."""
+    """The search of a study, from its start or from where an earlier one ended.
+
+    `replace`: records of an earlier search are removed now that the new one begins; its results stay until there are
+    new ones.
+    """
     records = study.folder / RECORDS
+    if replace and not resume:
+        discard(records)
     own = default_search(problem) if study.search is None else study.search
     own = kept_in(own, records, resume and records.exists())
     start = None

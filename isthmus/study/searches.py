@@ -6,26 +6,13 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from isthmus.identify.search.adam import Adam
-from isthmus.identify.search.basin_hopping import BasinHopping
-from isthmus.identify.search.cma import CMAES
 from isthmus.identify.search.horizon import LengtheningHorizon
-from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
-from isthmus.identify.search.population import Population
+from isthmus.identify.search.names import SEARCHES
 from isthmus.identify.search.search import AbstractSearch
 from isthmus.losses.windows import NAMES, AbstractLoss
 from isthmus.schema import ANYTHING, annotations_of, faults_of, kind_in, made, options_of
 
-SEARCHES: dict[str, Any] = {
-    "levenberg_marquardt": LevenbergMarquardt,
-    "lbfgs": LBFGS,
-    "adam": Adam,
-    "lengthening_horizon": LengtheningHorizon,
-    "basin_hopping": BasinHopping,
-    "population": Population,
-    "cmaes": CMAES,
-}
 SET_BY_COMMAND = ("store", "resume")
 """Options of a search that the command decides, not the file."""
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.disk import check_target, whole_file
 from isthmus.model.model import Model
-from isthmus.motion.files import check_target, coordinate_names, dof_names, whole_file
+from isthmus.motion.files import coordinate_names, dof_names
 from isthmus.motion.motion import Motion
 from isthmus.palette import FAINT, GRID, INK, SERIES
 

@@ -28,8 +28,11 @@ DISSIPATIVE = {
 }
 
 
+energies = jax.jit(jax.vmap(energy, (None, 0, 0)))
+
+
 def total(model, motion):
-    return np.asarray(jax.vmap(lambda q, v: energy(model, q, v))(motion.q, motion.v))
+    return np.asarray(energies(model, motion.q, motion.v))
 
 
 @pytest.mark.parametrize("kind", DISSIPATIVE)
@@ -63,12 +66,9 @@ def test_a_conservative_network_does_no_work_in_loops(joints):
     way = np.random.default_rng(0).normal(size=(2, model.dof))
     loop = np.cos(angle)[:, None] * way[0] + np.sin(angle)[:, None] * way[1]
     neutral = ist.State.neutral(model).q
-    with jax.enable_x64(True):
-        q = np.asarray(jax.vmap(lambda d: plus(model, jnp.asarray(neutral), d))(loop))
-        middle = np.asarray(
-            jax.vmap(lambda d: plus(model, jnp.asarray(neutral), d))(0.5 * (loop[1:] + loop[:-1]))
-        )
-        moves = np.asarray(jax.vmap(lambda a, b: minus(model, a, b))(q[1:], q[:-1]))
+    positions = jax.jit(jax.vmap(lambda d: plus(model, jnp.asarray(neutral), d)))
+    q, middle = positions(loop), positions(0.5 * (loop[1:] + loop[:-1]))
+    moves = np.asarray(jax.jit(jax.vmap(lambda a, b: minus(model, a, b)))(q[1:], q[:-1]))
     force = lambda m: observe(
         m, ist.State(middle, np.zeros((400, model.dof))), names=["joint/passive_torque"]
     )
@@ -85,6 +85,7 @@ def test_an_internal_force_changes_no_momentum(size):
     hybrid = shaken(attached(wire, model=swimmer), size=size)
     state = ist.State.random(swimmer, jax.random.key(3))
 
+    @jax.jit
     def rate(model):
         signal = Signals(model, None, 0.0)
         dv = accelerate(model, state, ist.Control(), signal)
@@ -126,8 +127,8 @@ def test_learned_inertia_is_positive_and_keeps_energy(coupled, lift):
         return L @ jnp.diag(jnp.maximum(y[:2], 0.0)) @ L.T
 
     motion = ist.rollout(hybrid, START, None, dt=1e-3, steps=2000, integrator="rk4")
-    A = np.asarray(jax.vmap(inertia)(jnp.asarray(motion.q)))
-    H = np.asarray(jax.vmap(lambda q: mass_matrix(plain, q))(motion.q))
+    A = np.asarray(jax.jit(jax.vmap(inertia))(motion.q))
+    H = np.asarray(jax.jit(jax.vmap(lambda q: mass_matrix(plain, q)))(motion.q))
     assert np.min(np.linalg.eigvalsh(A)) > -1e-12
     assert np.min(np.linalg.eigvalsh(A + H)) > 0.0
     assert np.max(A) > 0.05

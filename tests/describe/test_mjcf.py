@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 
+import jax
 import mujoco
 import numpy as np
 import pytest
@@ -16,16 +18,9 @@ from isthmus.describe.mjcf import parse_mjcf, read_mjcf
 from isthmus.describe.mjcf_actuators import AFFINE, FIXED, NO_BIAS, ON_JOINT
 from isthmus.describe.mjcf_bodies import JOINTS
 from isthmus.describe.mjcf_shapes import GEOMS
-from isthmus.dynamics import (
-    bias_torque,
-    forward_dynamics,
-    forward_kinematics,
-    mass_matrix,
-    passive_torque,
-    point_motion,
-)
 from isthmus.errors import DescriptionWarning
 from isthmus.spatial.rotations import matrix
+from tests import compiled
 
 EVERYTHING = """<mujoco model="everything">
   <compiler angle="degree" eulerseq="zyx"/>
@@ -139,6 +134,13 @@ def close(ours, theirs, tolerance: float = 1e-9) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
+@partial(jax.jit, static_argnames=("link", "frame"))
+def pose_of(model, poses, link, place, frame):
+    """Position and rotation in the world of a frame on a link."""
+    turn = poses.rotation[link] @ matrix(np.array(frame.orientation))
+    return compiled.point_motion(model, poses, model.link_names[link], place)[0], turn
+
+
 @pytest.fixture(scope="module")
 def everything() -> Pair:
     return Pair(EVERYTHING)
@@ -165,13 +167,10 @@ def test_bodies_and_sites_stand_where_mujoco_has_them(everything: Pair, seed: in
     q, v = everything.random_state(seed)
     everything.forward(q, v)
     m, d, model = everything.m, everything.d, everything.model
-    poses = forward_kinematics(model, q, v)
+    poses = compiled.forward_kinematics(model, q, v)
     turns = np.asarray(poses.rotation)
-    points = {}
-    for i, point in enumerate(everything.description.points):
-        link = model.point_links[i]
-        place = point_motion(model, poses, model.link_names[link], model.point_origin[i])[0]
-        points[point.name] = place, turns[link] @ matrix(np.array(point.frame.orientation))
+    frames = zip(everything.description.points, model.point_links, model.point_origin, strict=True)
+    points = {p.name: pose_of(model, poses, link, x, p.frame) for p, link, x in frames}
     for i in range(1, m.nbody):
         link = model.link_names.index(everything.m.body(i).name or "body_6")
         close(turns[link].ravel(), d.xmat[i])
@@ -192,10 +191,11 @@ def test_inertia_forces_and_accelerations_are_those_of_mujoco(everything: Pair, 
     m, d, model = everything.m, everything.d, everything.model
     H = np.zeros((m.nv, m.nv))
     mujoco.mj_fullM(m, d, H)
-    close(mass_matrix(model, q), H)
-    close(bias_torque(model, q, v), d.qfrc_bias)
-    close(passive_torque(model, q, v), d.qfrc_passive)
-    close(forward_dynamics(model, q, v, tau + passive_torque(model, q, v)), d.qacc)
+    close(compiled.mass_matrix(model, q), H)
+    close(compiled.bias_torque(model, q, v), d.qfrc_bias)
+    passive = compiled.passive_torque(model, q, v)
+    close(passive, d.qfrc_passive)
+    close(compiled.forward_dynamics(model, q, v, tau + passive), d.qacc)
 
 
 def test_a_free_joint_is_sprung_and_damped_as_in_mujoco():
@@ -203,7 +203,7 @@ def test_a_free_joint_is_sprung_and_damped_as_in_mujoco():
     pair = Pair(body(inside).replace("<body", "<body pos='1 2 3' euler='10 20 30'"))
     q, v = pair.random_state()
     pair.forward(q, v)
-    close(passive_torque(pair.model, q, v), pair.d.qfrc_passive)
+    close(compiled.passive_torque(pair.model, q, v), pair.d.qfrc_passive)
 
 
 @pytest.mark.parametrize("text", [EVERYTHING, CHAIN], ids=["everything", "chain"])

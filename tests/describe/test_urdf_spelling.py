@@ -67,7 +67,7 @@ def test_elements_of_other_programs_pass(tmp_path):
 @pytest.mark.parametrize("field", ["damping", "friction", "stiffness", "armature"])
 def test_what_resists_motion_is_not_negative(field):
     with pytest.raises(
-        BadDescription, match=rf"{field} of joint 'j' must not be negative \(line 4\)"
+        BadDescription, match=rf"{field} of joint 'j' is -0.1; it must not be negative \(line 4\)"
     ):
         pair(f"<dynamics {field}='-0.1'/>")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from isthmus import Control, State, compile_model, library, rollout, step
-from isthmus.dynamics import force_at, forward_kinematics
 from tests import trees
+from tests.compiled import force_at, forward_kinematics
 from tests.oracles.by_mujoco import mujoco_of
 from tests.oracles.by_pinocchio import pinocchio_of
 from tests.oracles.quantities import assert_close, ours, sample
@@ -30,10 +31,14 @@ def free_at_roots_only(description) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=16)
-@given(trees.random_trees)
-def test_random_trees_move_as_in_pinocchio_and_mujoco(arguments):
-    description = trees.random_tree(**arguments)
+@pytest.mark.parametrize(
+    ("size", "free_inside"), [(1, True), (3, True), (5, False), (8, True), (12, False)]
+)
+@settings(max_examples=8)
+@given(st.integers(0, 2**32 - 1))
+def test_random_trees_move_as_in_pinocchio_and_mujoco(size, free_inside, numbers):
+    """One structure of each size, compiled once, with many sets of numbers."""
+    description = trees.random_tree(size, size, free_inside=free_inside, numbers=numbers)
     model = compile_model(description)
     at = sample(model)
     found = ours(model, **at)

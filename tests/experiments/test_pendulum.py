@@ -38,6 +38,7 @@ def filmed(folder, rows: int = 1700):
 
 
 @pytest.mark.slow
+@pytest.mark.compiles_much("a whole study")
 def test_a_simulated_film_gives_its_numbers_back(tmp_path):
     path = filmed(tmp_path)
     result = reproduce("pendulum", Settings(quick=True, data=str(path)), tmp_path / "out")
@@ -52,6 +53,7 @@ def test_a_simulated_film_gives_its_numbers_back(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.compiles_much("a whole study")
 @pytest.mark.filterwarnings("ignore::isthmus.errors.FitWarning")
 def test_all_runs_of_the_real_pendulum_beat_the_floor(shared_data):
     path = str(shared_data / "ibm_double_pendulum.npz")

@@ -8,6 +8,7 @@ from isthmus.experiments.run import Settings, reproduce
 
 
 @pytest.mark.slow
+@pytest.mark.compiles_much("a whole study")
 def test_lengths_off_by_half_are_found_within_a_percent(tmp_path):
     result = reproduce("spherical", Settings(quick=True), tmp_path)
     curve = np.array(result.numbers["lengths"]["Levenberg-Marquardt"][0])

@@ -37,6 +37,7 @@ def test_velocities_turn_into_the_head_and_back():
 
 
 @pytest.mark.slow
+@pytest.mark.compiles_much("a whole study")
 @pytest.mark.loose
 def test_the_study_writes_its_table_its_figures_and_its_numbers(tmp_path, capsys):
     assert main(["reproduce", "swimmer", "--quick", "--out", str(tmp_path)]) == 0

@@ -34,7 +34,8 @@ BINARY = (
     "{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} / (1.0 + jnp.abs({b}))", "jnp.maximum({a}, {b})",
     "jnp.minimum({a}, {b})", "jnp.arctan2({a}, {b})", "jnp.abs({a}) ** jnp.clip({b}, -2.0, 2.0)",
     "jnp.where({a} > {b}, {a}, {b} * 2.0)", "jnp.hypot({a}, {b})", "jnp.fmod({a}, 1.0 + jnp.abs({b}))",
-    "jnp.remainder({a}, 1.0 + jnp.abs({b}))", "jnp.copysign({a}, jnp.nan_to_num({b}))", "lax.nextafter({a}, {b})",
+    "jnp.remainder({a}, 1.0 + jnp.abs({b}))", "jnp.copysign({a}, jnp.nan_to_num({b}))",
+    "lax.nextafter(1.0 + jnp.abs({a}), {b})",
     "jnp.where(jnp.isnan({a}), {b}, {a})", "jnp.heaviside({a}, {b})", "jnp.floor_divide({a}, 1.0 + jnp.abs({b}))",
 )  # fmt: skip
 WHOLE_UNARY = (
@@ -150,9 +151,10 @@ def program(seed: int) -> Program:
     text = "\n".join([head, *(f"    {line}" for line in lines), f"    return ({results},)"])
     kind = random.random()
     floats = [k for k, x in enumerate(arguments) if x.dtype == np.float64]
-    if kind < 0.2 and floats:
+    sound = all(np.isfinite(x).all() for x in arguments)  # 0 times infinity is what one makes of it
+    if kind < 0.2 and floats and sound:
         text += _differentiated(floats[0], "grad")
-    elif kind < 0.3 and floats:
+    elif kind < 0.3 and floats and sound:
         text += _differentiated(floats[0], "jacfwd")
     elif kind < 0.4:
         arguments = [np.stack([x, x[::-1] if x.ndim else x]) for x in arguments]
@@ -227,8 +229,8 @@ def _line(random: Random, pool: dict[str, Any]) -> str | None:
         choices += [VECTORS, VECTORS]
     if x.ndim == 2 and x.size and x.shape[0] == x.shape[1]:
         choices += [MATRICES, MATRICES]
-    if random.random() < 0.06:
-        return f"{a}.astype(jnp.{random.choice(INTEGERS)})"
+    if random.random() < 0.06:  # off the whole numbers, to which functions saturate up to rounding
+        return f"({a} * 1.7 + 0.37).astype(jnp.{random.choice(INTEGERS)})"
     inner = [random.choice(UNARY).format(a="x") for _ in range(2)]
     return random.choice(random.choice(choices)).format(
         a=a, b=b, k=random.randrange(max(x.ndim, 1)), f=inner[0], g=inner[1]

@@ -14,6 +14,8 @@ from isthmus.errors import BadFree, UnknownName
 from isthmus.identify.parameters.parameters import Parameters, parameters
 from isthmus.spatial.inertia import second_moment, symmetric
 
+pytestmark = pytest.mark.compiles_much("parameters are computed one by one, outside any fit")
+
 ARM = ist.library.pendulum(3)
 
 
@@ -153,7 +155,6 @@ def test_a_name_of_your_own_needs_a_place_to_start():
 def test_a_function_of_named_numbers_keeps_its_derivative():
     make = lambda p: ist.library.pendulum(lengths=p["length"])
     found = parameters(None, make, [ist.Free("length", low=1, high=6, shape=2)], dict)
-    origin = jax.jacfwd(lambda z: found.setting(z).model.joint_origin[1, 2])(
-        jnp.asarray(found.start)
-    )
+    place = lambda z: found.setting(z).model.joint_origin[1, 2]
+    origin = jax.jit(jax.jacfwd(place))(jnp.asarray(found.start))
     np.testing.assert_allclose(origin, [-found.scale[0], 0.0])

@@ -15,30 +15,33 @@ TRUTH = (
 )
 T = 0.002 * np.arange(1501)
 TORQUE = np.stack([2.0 * np.sin(3.0 * T), np.cos(5.0 * T)], axis=1)
-MOTION = ist.rollout(
-    TRUTH, ist.State([0.5, -0.3], [0.0, 0.0]), TORQUE[:-1], dt=0.002, integrator="rk4"
-)
-LOG = ist.Motion(MOTION.t, MOTION.q, MOTION.v, {"joint/control": TORQUE})
 
 
-def test_masses_and_friction_come_out_of_measured_torques():
+@pytest.fixture(scope="module")
+def log():
+    start = ist.State([0.5, -0.3], [0.0, 0.0])
+    motion = ist.rollout(TRUTH, start, TORQUE[:-1], dt=0.002, integrator="rk4")
+    return ist.Motion(motion.t, motion.q, motion.v, {"joint/control": TORQUE})
+
+
+def test_masses_and_friction_come_out_of_measured_torques(log):
     free = [
         ist.Free("link/*/mass", low=0.1, high=5.0),
         ist.Free("joint/*/damping"),
         ist.Free("joint/*/friction"),
     ]
-    fit = ist.fit(ist.Problem(ROBOT, LOG, free=free, loss="torque"))
+    fit = ist.fit(ist.Problem(ROBOT, log, free=free, loss="torque"))
     np.testing.assert_allclose(fit.model.link_mass, TRUTH.link_mass, rtol=5e-3)
     np.testing.assert_allclose(fit.model.joint_damping, TRUTH.joint_damping, atol=0.01)
     np.testing.assert_allclose(fit.model.joint_friction, TRUTH.joint_friction, atol=0.01)
     assert fit.evaluations < 30
 
 
-def test_a_network_learns_friction_from_torques_alone():
+def test_a_network_learns_friction_from_torques_alone(log):
     known = TRUTH.set("joint/damping", 0.0).set("joint/friction", 0.0)
     wire = ist.Wire("joint/passive_torque", ["joint/velocity"], ist.MLP(4, 1), rows="each")
-    hybrid = ist.Blueprint([wire]).attach(known, key=jax.random.key(0), data=LOG)
-    problem = ist.Problem(hybrid, LOG, free=[ist.Free("network/*")], loss=ist.TorqueLoss())
+    hybrid = ist.Blueprint([wire]).attach(known, key=jax.random.key(0), data=log)
+    problem = ist.Problem(hybrid, log, free=[ist.Free("network/*")], loss=ist.TorqueLoss())
     fit = ist.fit(problem, ist.LevenbergMarquardt(steps=200, tolerance=1e-4))
     before, after = (
         float(e) for e in (problem.evaluation.cost(problem.evaluation.start[None])[0], fit.loss)
@@ -46,15 +49,15 @@ def test_a_network_learns_friction_from_torques_alone():
     assert after < 0.05 * before
 
 
-def test_a_log_without_torques_is_refused():
-    bare = dataclasses.replace(LOG, signals={})
+def test_a_log_without_torques_is_refused(log):
+    bare = dataclasses.replace(log, signals={})
     with pytest.raises(BadLog, match="no torques to compare with"):
         ist.fit(ist.Problem(ROBOT, bare, free=[ist.Free("link/*/mass")], loss="torque"))
 
 
-def test_a_problem_takes_integrators_as_values_and_refuses_what_has_no_effect():
+def test_a_problem_takes_integrators_as_values_and_refuses_what_has_no_effect(log):
     free = [ist.Free("link/*/mass")]
-    problem = ist.Problem(ROBOT, LOG, free=free, integrator=ist.RK4(), dt=0.001)
+    problem = ist.Problem(ROBOT, log, free=free, integrator=ist.RK4(), dt=0.001)
     assert problem.scheme == ist.RK4(substeps=2)
     with pytest.raises(BadOption, match="explicit=True is an option of 'semi_implicit'"):
-        ist.Problem(ROBOT, LOG, free=free, integrator="rk4", explicit=True)
+        ist.Problem(ROBOT, log, free=free, integrator="rk4", explicit=True)

@@ -10,10 +10,10 @@ import numpy as np
 
 from isthmus import Control, State, compile_model, rollout
 from isthmus.describe.description import Description, Frame, Joint, Link
-from isthmus.dynamics import forward_kinematics
 from isthmus.model.model import leaf_fields
 from isthmus.spatial import rotations
 from tests import trees
+from tests.compiled import forward_kinematics
 
 SEEN = {"steps": 100, "record": ["link/pose", "link/velocity"]}
 HINGE = {"damping": 0.3, "stiffness": 2.0, "armature": 0.1}

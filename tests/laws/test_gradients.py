@@ -119,6 +119,7 @@ def scales() -> np.ndarray:
 
 
 @pytest.mark.slow
+@pytest.mark.compiles_much("all numbers of a model, leaf by leaf, become one vector")
 @pytest.mark.parametrize("start", STARTS)
 def test_gradients_by_every_number_are_those_of_differences(start):
     x = np.asarray(ravel_pytree(STARTS[start]())[0])
@@ -137,6 +138,7 @@ def test_gradients_by_every_number_are_those_of_differences(start):
 
 
 @pytest.mark.slow
+@pytest.mark.compiles_much("all numbers of a model, leaf by leaf, become one vector")
 @pytest.mark.parametrize("start", STARTS)
 def test_forward_and_reverse_mode_agree(start):
     x = np.asarray(ravel_pytree(STARTS[start]())[0])

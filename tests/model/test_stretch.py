@@ -35,6 +35,7 @@ def swing(model: ist.Model) -> jax.Array:
     return forward_dynamics(model, Q, V, jnp.zeros(2))
 
 
+@pytest.mark.compiles_much("a model is stretched number by number")
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.7])
 def test_a_stretched_rod_swings_as_a_longer_one(factor: float):
     stretched = ist.stretch(SHORT, "rod_1", factor)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
+from isthmus.disk import whole_file
 from isthmus.errors import BadFile, BadOption
 from isthmus.motion import files
 from isthmus.motion.files import (
@@ -15,7 +16,6 @@ from isthmus.motion.files import (
     dof_names,
     read_motion_file,
     save_motion_file,
-    whole_file,
 )
 
 MODELS = {

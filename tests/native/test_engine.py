@@ -41,14 +41,6 @@ def accelerations(model, mass, q, v, tau):
     return forward_dynamics(dataclasses.replace(model, link_mass=mass), q, v, tau)
 
 
-def wanted(fn, model, args):
-    """XLA's answer for small models, un-jitted evaluation for large ones, which XLA compiles for long."""
-    if len(model.link_names) <= 3:
-        return xla(fn, *args)
-    with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, fn(*args))
-
-
 LARGE = pytest.mark.slow  # what we compare with takes long
 
 
@@ -66,7 +58,7 @@ def test_dynamics_and_first_derivatives(name):
         return slope, *jax.jvp(fn, (mass, q, v, tau), (0.1 * mass, q, v, tau))
 
     f = native.compile(all_of, *args)
-    assert_close(f(*args), wanted(all_of, model, args), together=True)
+    assert_close(f(*args), xla(all_of, *args), together=True)
     if len(model.link_names) <= 3:
         batch = tuple(np.stack([x] * 9) for x in args)
         one = f(*args)

@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 
 from isthmus import native
+from isthmus.errors import IsthmusError
+from tests.fuzz.programs import program
 
-pytestmark = pytest.mark.loose
+pytestmark = [
+    pytest.mark.loose,
+    pytest.mark.compiles_much("some of the ways run operation by operation"),
+]
 
 with jax.enable_x64(False):
     GOAL = jnp.array([0.5, 0.3])
@@ -87,16 +92,35 @@ def by_vmap(cost, dtype):
 
 
 WAYS = (by_native, by_jit, by_grad, by_vmap)
-COSTS = (reach, scanned, jitted, algebra, network, None)
+PAIRS = list(itertools.permutations(WAYS, 2))
+CIRCUIT = (
+    by_native, by_jit, by_native, by_grad, by_native, by_vmap, by_jit, by_grad, by_jit, by_vmap,
+    by_grad, by_vmap, by_native,
+)  # fmt: skip
+"""Every way after every other one."""
 
 
-@pytest.mark.parametrize("cost", COSTS, ids=lambda c: "closure" if c is None else c.__name__)
-@pytest.mark.parametrize(("first", "second"), list(itertools.permutations(WAYS, 2)))
-def test_native_and_jax_use_one_function_in_any_order(cost, first, second):
-    cost = cost or closed()
+def test_the_circuit_has_every_pair_of_ways():
+    assert set(itertools.pairwise(CIRCUIT)) == set(PAIRS)
+
+
+@pytest.mark.parametrize(
+    "cost", [reach, scanned, jitted, algebra, network], ids=lambda c: c.__name__
+)
+def test_native_and_jax_use_one_function_in_any_order(cost):
+    check_in_turn(cost, CIRCUIT)
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_native_and_jax_use_a_new_function_in_any_order(first, second):
+    check_in_turn(closed(), (first, second, by_native, first))
+
+
+def check_in_turn(cost, ways):
+    """Each of the ways gives the same in float32 as native code in float64, which stays the same to the bit."""
     value, slope = by_native(cost, np.float64)
     with jax.enable_x64(False):
-        for way in (first, second, by_native, first):
+        for way in ways:
             found = way(cost, np.float32)
             np.testing.assert_allclose(found[0], value, rtol=2e-5)
             np.testing.assert_allclose(found[1], slope, rtol=2e-4, atol=2e-5)
@@ -133,3 +157,43 @@ def test_a_true_mismatch_of_types_keeps_its_message():
 
     with pytest.raises(TypeError, match="scan body function carry"):
         native.compile(cost, np.zeros((5, 2)))
+
+
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_random_programs_are_used_in_any_order(seed):
+    """Native code, jit and vmap of one function, in 32 and 64 bits: each gives what it gives alone."""
+    made = program(seed)
+    many = [np.stack([x, x]) for x in made.arguments]
+    narrow = [x.astype(np.float32) if x.dtype == np.float64 else x for x in made.arguments]
+
+    def by_jit(run, wide):
+        with jax.enable_x64(wide):
+            return jax.jit(run)(*(made.arguments if wide else narrow))
+
+    def by_vmap(run):
+        with jax.enable_x64(True):
+            return jax.vmap(run)(*many)
+
+    ways = {
+        "native": lambda run: native.compile(run, *made.arguments)(*made.arguments),
+        "jit in 64 bits": lambda run: by_jit(run, True),
+        "jit in 32 bits": lambda run: by_jit(run, False),
+        "vmap": by_vmap,
+    }
+
+    def answer(way, run):
+        try:
+            return [np.asarray(x) for x in jax.tree.leaves(ways[way](run))]
+        except (TypeError, ValueError, NotImplementedError, IsthmusError) as refusal:
+            return type(refusal)
+
+    alone = {way: answer(way, made.run) for way in ways}
+    run = made.run
+    order = list(ways) * 2
+    np.random.default_rng(seed).shuffle(order)
+    for way in order:
+        found, wanted = answer(way, run), alone[way]
+        assert (found is wanted) or isinstance(wanted, list), way
+        for a, b in zip(found, wanted, strict=True) if isinstance(wanted, list) else ():
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b, err_msg=way)

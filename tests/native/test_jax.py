@@ -69,6 +69,7 @@ def arguments(name):
 @pytest.mark.parametrize("name", [*CASES, *BATCHED])
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.smoke
+@pytest.mark.compiles_much("transformations outside jax.jit are the point")
 def test_transformations(compiled, name, wide):
     with jax.enable_x64(wide):
         args, make = arguments(name), (CASES | BATCHED)[name]

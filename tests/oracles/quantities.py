@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -37,14 +38,18 @@ def sample(model: Model, seed: int = 0) -> dict[str, np.ndarray]:
     return {"q": q, "v": v, "tau": tau, "a": a, "force": force}
 
 
-def ours(model: Model, q, v, tau, a, force, dynamics: bool = True) -> Quantities:
+def ours(model: Model, **at: np.ndarray) -> Quantities:
     """What isthmus says; the last link and the first point stand for all."""
-    q, v, tau, a, force = map(jnp.asarray, (q, v, tau, a, force))
+    return {name: np.asarray(value) for name, value in _ours(model, **at).items()}
+
+
+@jax.jit
+def _ours(model: Model, q, v, tau, a, force) -> dict[str, jax.Array]:
     k = forward_kinematics(model, q, v)
     link, point = model.link_names[-1], model.point_names[0]
     place = jnp.asarray(model.point_origin)[0]
     at, speed = point_motion(model, k, model.link_names[model.point_links[0]], place)
-    found = {
+    return {
         "position": k.position,
         "rotation": k.rotation,
         "velocity": k.velocity,
@@ -59,10 +64,8 @@ def ours(model: Model, q, v, tau, a, force, dynamics: bool = True) -> Quantities
         "potential_energy": potential_energy(model, q),
         "centre_of_mass": centre_of_mass(model, q),
         "momentum": momentum(model, q, v),
+        "forward_dynamics": forward_dynamics(model, q, v, tau, force=force),
     }
-    if dynamics:
-        found["forward_dynamics"] = forward_dynamics(model, q, v, tau, force=force)
-    return {name: np.asarray(value) for name, value in found.items()}
 
 
 def assert_close(found: Quantities, known: Quantities, tolerance: float = 1e-9) -> None:

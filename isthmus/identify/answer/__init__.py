@@ -1,4 +1,5 @@
-"""The result of a fit: standard errors, undetermined directions, fit quality, its table and files.
+"""What is said about a result: standard errors, undetermined directions, fit quality, tables, files.
 
-`abstract_fit.py` lists what a fit holds; `sensitivity.py` computes the standard errors.
+`abstract_fit.py` has the fields of a fit; `sensitivity.py` computes errors and undetermined directions, which
+`null_space_text.py` puts into words; `table.py` prints, `files.py` saves.
 """

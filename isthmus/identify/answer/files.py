@@ -7,6 +7,7 @@ its topology into `fit.json` (format 1); such folders are still read.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import zipfile
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from isthmus.disk import whole_file
 from isthmus.errors import BadFile, BadOption, MissingFile
 from isthmus.files.load import load as load_model
 from isthmus.files.save import save as save_model
@@ -30,23 +32,34 @@ def save(fit: AbstractFit, folder: Path) -> Path:
     """Writes the three files."""
     folder.mkdir(parents=True, exist_ok=True)
     save_model(fit.model, folder / MODEL)
-    np.savez_compressed(
-        folder / ARRAYS, covariance=fit.covariance, correlations=fit.correlations, x=fit.x
-    )
+    with whole_file(folder / ARRAYS) as file:
+        np.savez_compressed(file, covariance=fit.covariance, correlations=fit.correlations, x=fit.x)
     text = {
         "format": FORMAT, "model": fit.model.name,
+        "digests": {name: _digest(folder / name) for name in (ARRAYS, MODEL)},
         "estimates": {n: dataclasses.asdict(e) for n, e in fit.estimates.items()},
         "noise": fit.noise, "errors": fit.errors, "heldout": fit.heldout, "status": fit.status, "loss": fit.loss,
         "history": fit.history, "evaluations": fit.evaluations, "seconds": fit.seconds,
         "islands": fit.islands, "warnings": fit.warnings, "undetermined": fit.undetermined, "settings": fit.settings,
     }  # fmt: skip
-    (folder / TEXT).write_text(json.dumps(text, indent=1, default=float), encoding="utf-8")
+    with whole_file(folder / TEXT) as file:  # last: it says which files belong to it
+        file.write(json.dumps(text, indent=1, default=float).encode())
     return folder
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -> dict[str, Any]:
     """The fields of a fit; `networks`: classes of the caller's own, as `ist.load` takes them."""
     text, arrays = _read(folder)
+    for name, digest in text.get("digests", {}).items():
+        if not (folder / name).is_file() or _digest(folder / name) != digest:
+            raise BadFile(
+                f"{folder / name} does not belong to {TEXT} beside it: it was changed, or a run was stopped while it "
+                "wrote. Fit again."
+            )
     if text["format"] == FIRST_FORMAT:
         model = _model_of_first_format(text["model"], arrays, like, folder)
     else:

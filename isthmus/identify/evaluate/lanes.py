@@ -40,7 +40,8 @@ def windows_in_lanes(
         u, row = U[:, 0], island
     else:
         index = np.minimum(np.arange(blocks * lanes), count - 1)
-        u, row = U[:, index].reshape(islands * blocks, lanes, -1), island * blocks + block
+        u = U[:, index].reshape(islands * blocks, lanes, U.shape[2])
+        row = island * blocks + block
     given = [u, *windows, *(np.asarray(x)[None] for x in more)]
     return given, [row, *(block for _ in windows), *(none for _ in more)]
 

@@ -1,4 +1,5 @@
-"""Recorded motion, ready to be fitted.
+"""Motions as logs to fit: evenly spaced rows, what acted, what was measured.
 
-`log.py` is the place to start: it reads a `Motion` as a `Log`. `faults.py` refuses logs that cannot be fitted.
+`log.py` is the only place that reads a `Motion`; `faults.py` says what is wrong with a log before anything
+is compiled.
 """

@@ -9,26 +9,44 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.describe.values import least
 from isthmus.errors import BadFree, UnknownName
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.parameters.groups import Group, Setting, starting
 from isthmus.model import address
 from isthmus.model.arrays import broadcast, replaced
-from isthmus.model.model import LeafSpec, Model, leaf_fields
+from isthmus.model.leaves import SWITCHES, LeafSpec
+from isthmus.model.model import Model, leaf_fields, switched_on
 from isthmus.model.stretch import stretch
+from isthmus.model.switches import row_name, rows_off
 from isthmus.networks.names import unit_for
 from isthmus.spatial import inertia
 from isthmus.types import AnyArray
 
-NOT_NEGATIVE = frozenset(
-    "mass armature stiffness damping friction friction_speed limit_stiffness limit_damping limit_width effort kp kd "
-    "delay size".split()
-)
-"""Quantities whose lower bound is 0 by default."""
-
-
 OF_BODIES = ("link/mass", "link/com", "link/inertia")
 """Quantities that have no meaning for frames without mass and for links that never move."""
+
+
+def acting(model: Model, free: Free) -> Model:
+    """The model in which the numbers of a `Free` act, also where it was made without them; refuses idle starts."""
+    base, pattern = address.parse(free.name)
+    switch = SWITCHES.get(base)
+    if switch is None:
+        return model
+    value = np.asarray(getattr(model, base.replace("/", "_")))
+    rows = np.arange(model.dof)
+    if pattern is not None:
+        rows = np.array(address.rows_of(free.name, pattern, model.rows("dof")))
+    start = starting(free, value[rows], rows.shape)
+    off = rows_off(model, switch)[rows]
+    idle = np.isinf(start) | (off & (start == switch.idle) & (switch.field != "delay_steps"))
+    if idle.any():
+        where = row_name(model, base, int(rows[np.argmax(idle)]))
+        raise BadFree(
+            f"{free.name!r} would have no effect on {where!r}, where {switch.off}: give start= "
+            f"(now {start[np.argmax(idle)]:g}), or model.set({where!r}, ...) before."
+        )
+    return dataclasses.replace(model, **switched_on(model, base, rows.tolist()))
 
 
 def leaf(model: Model, free: Free) -> list[Group]:
@@ -44,7 +62,7 @@ def leaf(model: Model, free: Free) -> list[Group]:
     rows = _rows(model, spec, free.name, pattern)
     names = leaf_names(model, spec, rows)
     here = value if rows is None else value[rows]
-    low = 0.0 if base.rsplit("/", 1)[-1] in NOT_NEGATIVE else -np.inf
+    low = least(spec.quantity)
 
     def apply(setting: Setting, x: AnyArray) -> Setting:
         full = broadcast(x, here.shape) if free.shared else x.reshape(here.shape)

@@ -18,9 +18,12 @@ from isthmus.errors import BadFree, did_you_mean
 from isthmus.identify.parameters import resolve
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.parameters.groups import Group, Setting
+from isthmus.identify.parameters.leaves import acting
 from isthmus.identify.parameters.sensors import delay, offset
 from isthmus.model import address
+from isthmus.model.leaves import SWITCH_FIELDS
 from isthmus.model.model import Model, leaf_fields
+from isthmus.model.switches import refuse_idle_numbers
 from isthmus.types import AnyArray
 
 Make = Callable[[Mapping[str, Any]], Model]
@@ -101,7 +104,9 @@ class Parameters:
         for group, x in pairs:
             setting = group.apply(setting, x) if group.own else setting
         if self.make is not None:
-            setting = dataclasses.replace(setting, model=self.make(setting.named))
+            switches = {field: getattr(self.template, field) for field in SWITCH_FIELDS}
+            made = dataclasses.replace(self.make(setting.named), **switches)
+            setting = dataclasses.replace(setting, model=made)
         for group, x in pairs:
             setting = setting if group.own else group.apply(setting, x)
         return setting.settled()
@@ -167,6 +172,9 @@ def parameters(
             start = {g.free.name: np.reshape(g.start, g.free.dimensions) for g in named}
             model = jax.tree.map(lambda x: np.asarray(x, np.float64), make(start))
     assert model is not None
+    refuse_idle_numbers(model)
+    for f in free:
+        model = acting(model, f)
     found = {id(group.free): [group] for group in named}
     for f in free:
         if id(f) not in found:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from isthmus.disk import whole_file
 from isthmus.errors import BadFile, BadOption, did_you_mean
 from isthmus.native.passes.liveness import touched_buffers
 from isthmus.native.runtime.pipeline import Plan
@@ -66,10 +67,8 @@ class CCode:
         texts = {file: self.source, file.with_suffix(".h"): self.header}
         texts[file.with_name(f"{file.stem}_main.c")] = self.test
         for target, text in texts.items():
-            try:
-                target.write_text(text, encoding="utf-8", newline="\n")
-            except OSError as failed:
-                raise BadFile(f"{str(target)!r} cannot be written: {failed.strerror}.") from None
+            with whole_file(target) as made:
+                made.write(text.encode())
         return tuple(texts)
 
     def __str__(self) -> str:

@@ -1,6 +1,7 @@
 """Elementary functions out of plain arithmetic, in float64 and float32, within 2 ulp.
 
-Each takes the builder `b` (a `Builder` of `builder.py`) and values of its program, and returns a value.
+`formats.py` has what depends on the width of a number. Each other file has a family: angles, exponentials,
+logarithms and powers, the error function.
 """
 
 from isthmus.native.passes.functions.angles import acos, asin, atan2, cos, sin, tan

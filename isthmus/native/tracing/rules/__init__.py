@@ -1,4 +1,8 @@
-"""One short function for each JAX primitive, by family; importing this registers them all."""
+"""One short function for each JAX primitive, by family; importing this package registers them all.
+
+Start with `elementwise.py`. `control.py` and `while_loop.py` have loops and branches, `linalg.py` small
+factorisations written out, and `linalg_loops.py` larger ones.
+"""
 
 from isthmus.native.tracing.rules import (
     control,

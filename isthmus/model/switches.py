@@ -1,0 +1,41 @@
+"""Leaves that act only where a static field of the model switches them on: which rows are off, and their refusal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isthmus.errors import BadModel
+from isthmus.model.arrays import is_traced
+from isthmus.model.leaves import SWITCHES, Switch
+from isthmus.model.model import Model
+
+
+def rows_off(model: Model, switch: Switch) -> np.ndarray:
+    """Degrees of freedom for which the switch is off: one boolean for each."""
+    if switch.field == "delay_steps":
+        return np.full(model.dof, not model.delay_steps)
+    on = np.array(getattr(model, switch.field), dtype=int)
+    return ~np.isin(np.arange(model.dof), on)
+
+
+def row_name(model: Model, name: str, row: int) -> str:
+    """The address of one row of a leaf with a number for each degree of freedom: `joint/elbow/kp`."""
+    family, quantity = name.split("/")
+    joint = next(joint for joint, rows in model.rows("dof").items() if row in rows)
+    return f"{family}/{joint}/{quantity}"
+
+
+def refuse_idle_numbers(model: Model) -> None:
+    """Refuses numbers of leaves that are switched off, where `eqx.tree_at` can put them without effect."""
+    for name, switch in SWITCHES.items():
+        value, off = getattr(model, name.replace("/", "_")), rows_off(model, switch)
+        if is_traced(value) or not off.any():
+            continue
+        worlds = np.reshape(np.asarray(value), (-1, model.dof))
+        if (found := off & np.any(worlds != switch.idle, axis=0)).any():
+            row = int(np.argmax(found))
+            where = row_name(model, name, row)
+            raise BadModel(
+                f"{where!r} is {worlds[0, row]:g}, but this model does not use the number ({switch.off}), "
+                f"so it would have no effect: change it by model.set({where!r}, ...), which switches it on."
+            )
