@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.extend.core import get_opaque_trace_state
+from jax.interpreters.partial_eval import DynamicJaxprTracer
 
 from isthmus.errors import BadWiring, UnknownSignal, did_you_mean
 from isthmus.networks.laws import LAWS, Effect
@@ -71,10 +73,10 @@ class Signals(Signal):
             self.published[f"previous/{name}"] = value
 
     def __call__(self, name: str, value: T, row: Row = None) -> T:
-        if get_opaque_trace_state() != self._level:
+        if get_opaque_trace_state() != self._level and _is_transformed(value):
             raise BadWiring(
-                f"the signal {name!r} is called inside a jax.vmap (or jit, grad, scan) within the step, where its "
-                "value is not yet the whole array: call it outside, with the result."
+                f"the signal {name!r} is called inside a jax.vmap (or jvp, grad) within the step, where its value is "
+                "one of many: call it outside, with the whole array."
             )
         for wired in self._wires:
             if name in wired.plan.targets:
@@ -130,6 +132,11 @@ class Signals(Signal):
         if "networks" in memory:
             after["networks"] = {**memory["networks"], **self._after}
         return after
+
+
+def _is_transformed(value: Any) -> bool:
+    """Whether a value stands for many of them, or for a value with a derivative."""
+    return isinstance(value, Tracer) and not isinstance(value, DynamicJaxprTracer)
 
 
 class _Reads:
