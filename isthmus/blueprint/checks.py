@@ -12,6 +12,7 @@ import numpy as np
 from isthmus.blueprint.resolve import Place, place
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadWiring
+from isthmus.model.arrays import is_traced
 from isthmus.model.leaves import SWITCHES
 from isthmus.model.model import Model
 from isthmus.model.switches import row_name, rows_off
@@ -87,8 +88,8 @@ def effect(model: Model, plan: Plan) -> None:
             f"a wire to {plan.target!r} would have no effect: commands are delayed before a step evaluates its "
             f"networks. Fit the delay itself, by Free({plan.target!r})."
         )
-    value = np.asarray(getattr(model, plan.target.replace("/", "_")))
-    idle = rows_off(model, switch) | np.isinf(value)
+    value = getattr(model, plan.target.replace("/", "_"))
+    idle = rows_off(model, switch) | (False if is_traced(value) else np.isinf(value))
     rows = np.arange(model.dof) if plan.rows is None else np.array(plan.rows)
     if idle[rows].any():
         where = row_name(model, plan.target, int(rows[np.argmax(idle[rows])]))
