@@ -32,8 +32,9 @@ from isthmus.errors import BadWiring, warn_renamed
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.motion.motion import Motion
+from isthmus.networks.charts import chart_of
 from isthmus.networks.recipes import made
-from isthmus.networks.wired import Wired
+from isthmus.networks.wired import Plan, Wired
 from isthmus.simulate.observe import observe
 
 
@@ -72,8 +73,9 @@ class Blueprint:
         checks.circles(plans)
         checks.replacements(plans)
         neighbours(plans)
+        hybrid = dataclasses.replace(model, networks=(*model.networks, *new))
         for plan in plans:
-            checks.order(model, plan)
+            checks.order(hybrid, plan)
         if data is not None:
             motions = [data] if isinstance(data, Motion) else list(data)
             new = [with_scales(model, wired, motions) for wired in new]
@@ -170,7 +172,7 @@ def _attached(model: Model, wire: Wire, name: str, key: PRNGKeyArray) -> Wired:
     checks.weights(plan, net)
     plain = dataclasses.replace(model, networks=())
     neutral = _neutral(plain, [*read, *([plan.target] if wire.mode == "replace" else [])])
-    offset = _rows(neutral[plan.target], plan.rows) if wire.mode == "replace" else np.zeros(0)
+    offset = _numbers(neutral[plan.target], plan) if wire.mode == "replace" else np.zeros(0)
     return Wired(
         plan, net, np.zeros(inputs), np.ones(inputs), np.full(outputs, wire.output_scale or 1.0), offset,
         {name: neutral[name] for name in read}, _kept(wire),
@@ -188,8 +190,11 @@ def _neutral(model: Model, names: Sequence[str]) -> dict[str, Any]:
     return observe(model, state, control, names=names)
 
 
-def _rows(value: Any, rows: tuple[int, ...] | None) -> Any:
-    return value if rows is None else value[np.array(rows)]
+def _numbers(value: Any, plan: Plan) -> Any:
+    """The numbers, in the chart of the target, of the rows that a wire corrects."""
+    rows = value if plan.rows is None else value[np.array(plan.rows)]
+    with jax.enable_x64(True):
+        return np.asarray(chart_of(plan.target).of(rows))
 
 
 def _kept(wire: Wire) -> Wire:

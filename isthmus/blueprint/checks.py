@@ -17,28 +17,43 @@ from isthmus.model.leaves import SWITCHES
 from isthmus.model.model import Model
 from isthmus.model.switches import row_name, rows_off
 from isthmus.networks.laws import CONJUGATE
-from isthmus.networks.names import PREVIOUS, signals_of
+from isthmus.networks.names import INWARDS, OUTWARDS, PREVIOUS, signals_of
 from isthmus.networks.wired import Plan
 
-BLOCKWISE = ("link/articulated_inertia", "link/acceleration")
-"""Signals that are published level by level: they are not all known when the first of them is corrected."""
+RECORDED = ("link/pose", "point/position", "point/velocity", "point/orientation", "shape/")
+"""Signals from which nothing else in a step follows: they can be read and recorded."""
+
+
+def target(model: Model, place: Place) -> None:
+    """Refuses a target that is given, or from which nothing follows."""
+    name = place.name
+    if name.startswith((PREVIOUS, "extra/")) or name == "time":
+        raise BadWiring(f"{place.text!r} is given, not computed: no wire can correct it.")
+    if name.startswith(RECORDED):
+        raise BadWiring(
+            f"no wire can correct {place.text!r}: nothing in a step follows from it, it is only read and recorded."
+        )
 
 
 def order(model: Model, plan: Plan) -> None:
-    """Refuses inputs that come later in the step than the target."""
+    """Refuses targets that the step does not compute, and inputs that come later in it."""
     known = [spec.name for spec in signals_of(model)]
+    now = [r for r in plan.readings if not r.name.startswith((PREVIOUS, "extra/"))]
+    if missing := [name for name in (plan.target, *(r.name for r in now)) if name not in known]:
+        raise BadWiring(
+            f"the wire to {plan.target!r}: {missing[0]!r} belongs to the articulated body algorithm, which this model "
+            "cannot use: joints mimic others, or a network with coupled=True couples them."
+        )
     at = known.index(plan.target)
-    for reading in plan.readings:
-        if reading.name.startswith((PREVIOUS, "extra/")):
-            continue
+    for reading in now:
         if known.index(reading.name) > at:
             raise BadWiring(
                 f"the wire to {plan.target!r} reads {reading.text!r}, which comes later in the step. "
                 f"Read the last step's value instead: {PREVIOUS + reading.text!r}."
             )
-        if reading.name == plan.target and plan.target in BLOCKWISE:
+        if any(plan.target in both and reading.name in both for both in (INWARDS, OUTWARDS)):
             raise BadWiring(
-                f"{plan.target!r} is computed link by link, so a wire to it cannot read it; "
+                f"{reading.name!r} is computed link by link, so a wire to {plan.target!r} cannot read it; "
                 f"read {PREVIOUS + reading.text!r}."
             )
 
@@ -80,22 +95,19 @@ def replacements(plans: Sequence[Plan]) -> None:
 
 def effect(model: Model, plan: Plan) -> None:
     """Refuses a wire to numbers that have no effect, whatever a network adds to them."""
-    switch = SWITCHES.get(plan.target)
+    of_stop = plan.target in ("joint/limit_stiffness", "joint/limit_damping", "joint/limit_width")
+    switched = "joint/upper" if of_stop else plan.target
+    switch = SWITCHES.get(switched)
     if switch is None:
         return
-    if switch.field == "delay_steps":
-        raise BadWiring(
-            f"a wire to {plan.target!r} would have no effect: commands are delayed before a step evaluates its "
-            f"networks. Fit the delay itself, by Free({plan.target!r})."
-        )
     value = getattr(model, plan.target.replace("/", "_"))
     idle = rows_off(model, switch) | (False if is_traced(value) else np.isinf(value))
     rows = np.arange(model.dof) if plan.rows is None else np.array(plan.rows)
     if idle[rows].any():
-        where = row_name(model, plan.target, int(rows[np.argmax(idle[rows])]))
+        where = row_name(model, switched, int(rows[np.argmax(idle[rows])]))
         raise BadWiring(
-            f"the wire to {plan.target!r} would have no effect on {where!r}, where {switch.off}: "
-            f"give it a value first, by model.set({where!r}, ...), or name other joints."
+            f"the wire to {plan.target!r} would have no effect where {switch.off}: give {where!r} a value first, by "
+            f"model.set({where!r}, ...), or name other joints."
         )
 
 

@@ -1,7 +1,7 @@
 """Refuses wires that void the guarantee of another wire of the same model.
 
-A law computes its force from the position and velocity that the step integrates, and the step must use this force
-as it is. Free wires may add forces of their own beside it.
+The step must move the joints by forces alone, and use the force of a law as it is. Free wires may add forces of their
+own beside it.
 """
 
 from __future__ import annotations
@@ -11,23 +11,28 @@ from collections.abc import Sequence
 from isthmus.errors import BadWiring
 from isthmus.networks.wired import Plan
 
-COMPUTED_FROM = {
-    "dissipative": ("joint/position", "joint/velocity"),
-    "conservative": ("joint/position",),
-    "internal": ("joint/position", "joint/transform", "link/pose"),
-    "lagrangian": ("joint/position", "joint/velocity"),
+POSITION = ("joint/position", "joint/new_position")
+VELOCITY = ("joint/velocity", "joint/new_velocity")
+MOVED_BY_FORCES = {
+    "dissipative": (*POSITION, *VELOCITY),
+    "conservative": POSITION,
+    "internal": POSITION,
+    "lagrangian": (*POSITION, *VELOCITY),
 }
-"""Law -> signals that must keep the values that the step integrates; M(q) of the kinetic energy counts too."""
+"""Law -> signals of the state that must change by forces only: a wire that moves joints changes their energy."""
 
-DRAG_ON_LINKS = ("joint/transform", "link/velocity")
-"""Further such signals for a dissipative force on links."""
+COMPUTED_FROM = {
+    "dissipative": ("joint/transform", "link/velocity"),
+    "internal": ("joint/transform",),
+}
+"""Law -> signals from which a force on links is computed, beside the state."""
 
 PASSED_ON = {"joint/passive_torque": "joint/torque", "link/external_force": "link/bias_force"}
 """Force -> the sum that it enters."""
 
 FROM_FORCE_TO_MOTION = (
     "link/articulated_inertia", "link/articulated_bias_force", "joint/articulated_inertia",
-    "joint/articulated_torque", "link/acceleration", "joint/acceleration",
+    "joint/articulated_torque", "link/acceleration", "joint/acceleration", "joint/new_velocity",
 )  # fmt: skip
 """Signals between the forces and the velocity at the end of the step."""
 
@@ -48,10 +53,11 @@ def neighbours(plans: Sequence[Plan]) -> None:
 
 def _advice(sure: Plan, other: Plan, later: bool) -> str | None:
     """What to do where `other` voids the guarantee of `sure`; None: it does not."""
-    if _is_computed_from(sure, other):
-        return (
-            "this law holds only for the value that the step integrates; leave one of the two out."
-        )
+    on_links = sure.target == "link/external_force"
+    if other.target in MOVED_BY_FORCES[sure.law] and (on_links or _meet(sure, other)):
+        return "joints would move by something else than forces; correct a force instead."
+    if on_links and other.target in COMPUTED_FROM[sure.law]:
+        return "this law is computed from it; leave one of the two out."
     if other.target in FROM_FORCE_TO_MOTION and (sure.law == "dissipative" or other.mode != "add"):
         return "the motion would not follow from the force of this law; correct a force instead."
     if other.mode == "add" or not _meet(sure, other):
@@ -63,21 +69,13 @@ def _advice(sure: Plan, other: Plan, later: bool) -> str | None:
     return None
 
 
-def _is_computed_from(sure: Plan, other: Plan) -> bool:
-    on_links = sure.target == "link/external_force"
-    if other.target == "joint/velocity" and not on_links and not _meet(sure, other):
-        return False
-    extra = DRAG_ON_LINKS if sure.law == "dissipative" and on_links else ()
-    return other.target in (*COMPUTED_FROM[sure.law], *extra)
-
-
 def _forces(sure: Plan) -> list[str]:
     """Signals that carry the effect of a law; a coupled inertia is beside the armature, not in it."""
     return [name for name in sure.targets if not (sure.couples_joints and name == "joint/armature")]
 
 
 def _meet(sure: Plan, other: Plan) -> bool:
-    """Whether two wires act on common rows; Coriolis terms of learned inertia act on all joints that it reads."""
-    if sure.rows is None or other.rows is None:
+    """Whether two wires act on common rows; positions count as common, and so do all joints for learned inertia."""
+    if sure.rows is None or other.rows is None or other.target in POSITION:
         return True
     return sure.law == "lagrangian" or not set(sure.rows).isdisjoint(other.rows)

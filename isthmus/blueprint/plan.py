@@ -10,6 +10,7 @@ from isthmus.blueprint.resolve import Place, place, reading
 from isthmus.blueprint.wire import Named, Wire
 from isthmus.errors import BadWiring
 from isthmus.model.model import Model
+from isthmus.networks.charts import correction_shape
 from isthmus.networks.laws import triangle
 from isthmus.networks.names import PREVIOUS
 from isthmus.networks.wired import Plan
@@ -18,8 +19,7 @@ from isthmus.networks.wired import Plan
 def planned(model: Model, wire: Wire, name: str) -> Plan:
     """Where the wire goes in this model: rows found, inputs in their order, guarantees checked."""
     target = place(model, wire.target, "no wire can go to")
-    if target.name.startswith((PREVIOUS, "extra/")) or target.name == "time":
-        raise BadWiring(f"{wire.target!r} is given, not computed: no wire can correct it.")
+    checks.target(model, target)
     law = getattr(wire.net, "law", "free")
     checks.guarantee(model, wire, law, target)
     angles = wire.angles or ("raw" if kind_of(recipe_of(wire)) == "Spline" else "sincos")
@@ -34,8 +34,8 @@ def planned(model: Model, wire: Wire, name: str) -> Plan:
     units = len(target.bodies) if wire.rows == "each" else None
     extra = ("joint/passive_torque",) if law == "lagrangian" else ()
     return Plan(
-        name, target.name, wire.mode, law, rows, target.spec.shape, units, readings,
-        (target.name, *extra), links, coupled,
+        name, target.name, wire.mode, law, rows, correction_shape(target.name, target.spec.shape), units,
+        readings, (target.name, *extra), links, coupled,
     )  # fmt: skip
 
 

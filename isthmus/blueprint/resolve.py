@@ -12,7 +12,7 @@ from isthmus.model.model import Model
 from isthmus.networks.names import PREVIOUS, select, shape_of, signals_of
 from isthmus.networks.wired import Reading
 
-BODIES = ("link", "joint", "dof", "coordinate")
+BODIES = ("link", "joint", "dof", "coordinate", "pair")
 """Families whose rows belong to a joint or to the link that it carries: they can stand for each other."""
 
 

@@ -12,6 +12,7 @@ from isthmus.errors import BadWiring
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.motion.motion import Motion
+from isthmus.networks.charts import chart_of
 from isthmus.networks.names import PREVIOUS
 from isthmus.networks.wired import Wired
 from isthmus.simulate.observe import observe
@@ -40,7 +41,8 @@ def with_scales(model: Model, wired: Wired, motions: Sequence[Motion]) -> Wired:
     ):
         target = values[wired.plan.target]
         rows = target if wired.plan.rows is None else target[:, np.array(wired.plan.rows)]
-        typical = float(rows.std())
+        with jax.enable_x64(True):
+            typical = float(np.std(chart_of(wired.plan.target).of(rows)))
         gain = np.full_like(gain, typical) if typical > 1e-9 else gain
     return dataclasses.replace(wired, shift=flat.mean(axis=0), scale=scale, gain=gain)
 

@@ -11,11 +11,12 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.dynamics.crba import mass_matrix_at
+from isthmus.dynamics.entry import entry
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
-from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
-from isthmus.dynamics.rnea import bias_forces, inverse_dynamics_at, upwards
-from isthmus.model.levels import in_order, joints_in_order, levels_of
+from isthmus.dynamics.kinematics import Kinematics, forward_kinematics
+from isthmus.dynamics.rnea import LinkDynamics, link_dynamics, torques_of, upwards
+from isthmus.model.levels import dofs_of, in_order, joints_in_order, levels_of, pairs_of
 from isthmus.model.model import Model
 from isthmus.model.state import prescribed_rows
 from isthmus.networks.signals import NO_SIGNALS, Signal
@@ -39,7 +40,7 @@ class AddedInertia(eqx.Module):
 NOTHING_ADDED = AddedInertia()
 
 
-@exact
+@entry
 def forward_dynamics(
     model: Model,
     q: Coordinates,
@@ -72,11 +73,10 @@ def forward_dynamics_at(
 ) -> Joints:
     """`forward_dynamics` where the kinematics are known; `added` is inertia beside the model's."""
     k = kinematics
+    link = link_dynamics(model, k, force, signal)
     if model.mimics or added.dof is not None:
-        return _by_mass_matrix(model, k, tau, force, prescribed, added)
-    I = link_inertias(model)
-    c = signal("link/bias_acceleration", k.bias)
-    p = signal("link/bias_force", bias_forces(I, k.velocity, force))
+        return _by_mass_matrix(model, k, link, tau, prescribed, added)
+    I, c, p = link
     if added.link is not None:
         I, p = I + added.link, p - mv(added.link, _with_joints_at_rest(model, k.X, c))
     if model.prescribed:
@@ -91,15 +91,19 @@ def forward_dynamics_at(
     U, Di, u = {}, {}, {}
     for n, level in reversed(list(enumerate(levels))):
         IA[n] = signal("link/articulated_inertia", IA[n], row=level.rows)
+        pA[n] = signal("link/articulated_bias_force", pA[n], row=level.rows)
         U[n] = mm(IA[n], S[n])
-        Di[n] = inverse_spd(mtm(S[n], U[n]) + level.diagonal(rotor))
+        D = mtm(S[n], U[n]) + level.diagonal(rotor)
+        Di[n] = inverse_spd(signal("joint/articulated_inertia", D, row=pairs_of(model, level)))
         u[n] = level.of_joints(tau) - mtv(S[n], pA[n])
+        u[n] = signal("joint/articulated_torque", u[n], row=dofs_of(level))
         UDi = mm(U[n], Di[n])
         Ia = IA[n] - mmt(UDi, U[n])
         pa = pA[n] + mv(Ia, c_l[n]) + mv(UDi, u[n])
         if n > 0:
             IA[n - 1] = IA[n - 1] + level.to_parents(carried_back(X[n], Ia))
             pA[n - 1] = pA[n - 1] + level.to_parents(mtv(X[n], pa))
+    _publish_prescribed(model, signal)
 
     # outwards: each joint accelerates as its parent leaves it free to
     a: list[AnyArray] = []
@@ -124,6 +128,18 @@ def _with_joints_at_rest(model: Model, X: AnyArray, c: AnyArray) -> AnyArray:
     return in_order(levels, a)
 
 
+def _publish_prescribed(model: Model, signal: Signal) -> None:
+    """Prescribed joints take no part in the recursion: zeros in their rows of what it publishes."""
+    for name, family in (
+        ("joint/articulated_inertia", "pair"),
+        ("joint/articulated_torque", "dof"),
+    ):
+        owned = model.rows(family)
+        rows = [r for i in model.prescribed for r in owned[model.joint_names[i]]]
+        if rows:
+            signal(name, jnp.zeros(len(rows)), row=np.array(rows, np.int32))
+
+
 def _given_accelerations(model: Model, k: Kinematics, prescribed: AnyArray | None) -> AnyArray:
     """What prescribed joints add to the acceleration of their links."""
     if prescribed is None:
@@ -139,19 +155,19 @@ def _given_accelerations(model: Model, k: Kinematics, prescribed: AnyArray | Non
 def _by_mass_matrix(
     model: Model,
     k: Kinematics,
+    link: LinkDynamics,
     tau: Joints,
-    force: AnyArray | None,
     prescribed: AnyArray | None,
     added: AddedInertia,
 ) -> Joints:
     """The same from `H` and `C`, where joints mimic others or share inertia, beyond what a recursion can do."""
-    H = mass_matrix_at(model, k)
+    H = mass_matrix_at(model, k, link.I)
     H = H if added.joint is None else H + jnp.diag(added.joint)
     H = H if added.dof is None else H + added.dof
     if added.link is not None:
         J = link_jacobians(model, k)
         H = H + jnp.einsum("lin,lij,ljm->nm", J, added.link, J)
-    C = inverse_dynamics_at(model, k, jnp.zeros(model.dof, k.X.dtype), force=force)
+    C = torques_of(model, k, link, jnp.zeros(model.dof, k.X.dtype))
     if not model.prescribed:
         return jnp.linalg.solve(H, tau - C)
     _, rows = prescribed_rows(model)

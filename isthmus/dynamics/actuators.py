@@ -29,6 +29,11 @@ def motor_torque(model: Model, command: Joints, q: Coordinates, v: Joints) -> Jo
     return tau if not model.saturated else _bounded(model, tau)
 
 
+def has_motors(model: Model) -> bool:
+    """Whether the model describes motors: by a controller, a largest torque or a delay."""
+    return bool(model.position_controlled or model.saturated or model.delay_steps)
+
+
 @exact
 def motor_slope(model: Model) -> Joints:
     """`−∂τ/∂v` of the PD controllers [N·m·s/rad, N·s/m]: the slope for an implicit step."""
@@ -47,14 +52,19 @@ def saturate(x: AnyArray, bound: AnyArray) -> AnyArray:
 
 @exact
 def delayed(
-    model: Model, past: Float[AnyArray, "steps n"], command: Joints, dt: Scalar
-) -> tuple[Joints, Float[AnyArray, "steps n"]]:
-    """The command that reaches the motors now, interpolated between past ones; and the past with `command` first."""
-    kept = jnp.concatenate([command[None], past[:-1]])
-    place = jnp.clip(model.joint_delay / dt, 0.0, kept.shape[0] - 1.0)
+    model: Model, past: Float[AnyArray, "steps n"], command: Joints, period: Scalar
+) -> Joints:
+    """The command that reaches the motors now: interpolated between `command` and past ones, `period` [s] apart."""
+    kept = remembered(past, command)
+    place = jnp.clip(model.joint_delay / period, 0.0, kept.shape[0] - 1.0)
     before = jnp.clip(jnp.floor(place).astype(int), 0, kept.shape[0] - 2)
     share, columns = place - before.astype(place.dtype), np.arange(model.dof)
-    return (1.0 - share) * kept[before, columns] + share * kept[before + 1, columns], kept
+    return (1.0 - share) * kept[before, columns] + share * kept[before + 1, columns]
+
+
+def remembered(past: Float[AnyArray, "steps n"], command: Joints) -> Float[AnyArray, "steps n"]:
+    """Past commands with this one first; the oldest is forgotten."""
+    return jnp.concatenate([command[None], past[:-1]])
 
 
 def _bounded(model: Model, tau: Joints) -> Joints:

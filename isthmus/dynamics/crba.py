@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.dynamics.entry import entry
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
 from isthmus.model.model import Model
@@ -16,16 +17,18 @@ from isthmus.spatial.transforms import carried_back
 from isthmus.types import AnyArray, Coordinates
 
 
-@exact
+@entry
 def mass_matrix(model: Model, q: Coordinates) -> Float[AnyArray, "n n"]:
     """The matrix `H` of `τ = H q̈ + C` [kg·m², kg·m, kg], armature included."""
-    return mass_matrix_at(model, forward_kinematics(model, q))
+    return mass_matrix_at(model, forward_kinematics(model, q), link_inertias(model))
 
 
 @exact
-def mass_matrix_at(model: Model, kinematics: Kinematics) -> Float[AnyArray, "n n"]:
-    """`mass_matrix` where the kinematics are known."""
-    X, S, I = kinematics.X, kinematics.S, list(link_inertias(model))
+def mass_matrix_at(
+    model: Model, kinematics: Kinematics, inertias: Float[AnyArray, "links 6 6"]
+) -> Float[AnyArray, "n n"]:
+    """`mass_matrix` where the kinematics and the spatial inertias of the links are known."""
+    X, S, I = kinematics.X, kinematics.S, list(inertias)
     spans = model.layout.v
 
     # inwards: what hangs from each joint, as one rigid body

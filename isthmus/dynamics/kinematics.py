@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.dynamics.entry import entry
 from isthmus.dynamics.exact import exact
 from isthmus.model.coordinates import expand_q, expand_v
 from isthmus.model.joints import JOINTS, JointKind
@@ -22,7 +23,7 @@ from isthmus.model.model import Model
 from isthmus.networks.signals import NO_SIGNALS, Signal
 from isthmus.spatial import rotations, transforms
 from isthmus.spatial.inertia import spatial_inertia
-from isthmus.spatial.products import mm, mtv, mv
+from isthmus.spatial.products import mm, mtm, mtv, mv
 from isthmus.spatial.vectors import cross_motion, skew
 from isthmus.types import AnyArray, Coordinates, Joints, Quaternion, Vec3
 
@@ -54,7 +55,7 @@ class Kinematics(eqx.Module):
         return jax.vmap(rotations.matrix)(self.quaternion)
 
 
-@exact
+@entry
 def forward_kinematics(
     model: Model, q: Coordinates, v: Joints | None = None, signal: Signal = NO_SIGNALS
 ) -> Kinematics:
@@ -62,7 +63,10 @@ def forward_kinematics(
     full_q = expand_q(model, q)
     full_v = expand_v(model, jnp.zeros(model.dof, full_q.dtype) if v is None else v)
     R, p, turn, v_J, c_J, S = _joint_motion(model, full_q, full_v)
-    X = signal("joint/transform", jax.vmap(transforms.into_child)(R, p))
+    by_joint = jax.vmap(transforms.into_child)(R, p)
+    X = signal("joint/transform", by_joint)
+    if X is not by_joint:
+        p, turn = jax.vmap(_displaced)(by_joint, X, p, turn)
 
     # outwards: each link moves with its parent, and along its joint
     levels = levels_of(model)
@@ -80,7 +84,8 @@ def forward_kinematics(
 
     twist = signal("link/velocity", in_order(levels, velocity))
     places = [in_order(levels, position), in_order(levels, quaternion)]
-    pose = signal("link/pose", jnp.concatenate(places, axis=1))
+    pose = jnp.concatenate(places, axis=1)
+    signal("link/pose", pose)
     found = Kinematics(X, S, twist, cross_motion(twist, v_J) + c_J, pose[:, :3], pose[:, 3:])
     if model.point_names:
         _publish_points(model, found, signal)
@@ -93,7 +98,7 @@ def link_inertias(model: Model) -> Float[AnyArray, "links 6 6"]:
     return jax.vmap(spatial_inertia)(model.link_mass, model.link_com, model.link_inertia)
 
 
-@exact
+@entry
 def point_motion(model: Model, kinematics: Kinematics, link: str, place: Vec3) -> tuple[Vec3, Vec3]:
     """Position [m] and velocity [m/s] in the world of a place [m] given in a link's frame."""
     i = model.link(link)
@@ -101,7 +106,7 @@ def point_motion(model: Model, kinematics: Kinematics, link: str, place: Vec3) -
     return _carried(*pose, jnp.asarray(place))
 
 
-@exact
+@entry
 def force_at(model: Model, kinematics: Kinematics, link: str, place: Vec3, force: Vec3) -> AnyArray:
     """A force [N] given in world axes, at a place [m] of a link: rows for `Control.force`, one for each link."""
     i = model.link(link)
@@ -116,6 +121,12 @@ def _carried(
     """Position and velocity in the world of a place that a moving frame carries."""
     R = rotations.matrix(quaternion)
     return position + mv(R, place), mv(R, twist[3:] + mv(skew(twist[:3]), place))
+
+
+def _displaced(before: AnyArray, X: AnyArray, p: Vec3, turn: Quaternion) -> tuple[Vec3, Quaternion]:
+    """Origin and quaternion of a child in its parent after its transform was corrected from `before` to `X`."""
+    (R_0, p_0), (R_1, p_1) = transforms.pose_of(before), transforms.pose_of(X)
+    return p + (p_1 - p_0), rotations.product(turn, rotations.from_matrix(mtm(R_0, R_1)))
 
 
 def _publish_points(model: Model, k: Kinematics, signal: Signal) -> None:

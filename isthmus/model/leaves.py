@@ -45,7 +45,8 @@ class LeafSpec:
 
     name: str
     rows: str | None
-    """What a row stands for: link, joint, dof, coordinate, mimic, point, shape, vertex; None: no rows."""
+    """What a row stands for: link, joint, dof, pair (of degrees of freedom of one joint: the lower triangle of a
+    matrix, row by row), coordinate, mimic, point, shape, vertex; None: no rows."""
     shape: tuple[int, ...]
     """Of one row."""
     unit: str

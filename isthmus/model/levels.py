@@ -100,6 +100,44 @@ def _levels(
     return tuple(levels)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Entries:
+    """Which entries of a level's array, filled up for joints with fewer degrees of freedom, are rows of a signal."""
+
+    rows: np.ndarray
+    places: tuple[np.ndarray, ...]
+    """Index of each row in the array; of a symmetric matrix, in its lower triangle."""
+
+    def of(self, whole: AnyArray) -> AnyArray:
+        """Those entries, in the order of `rows`."""
+        return jnp.asarray(whole)[self.places]
+
+    def put(self, whole: AnyArray, values: AnyArray) -> AnyArray:
+        """The array with other values there, and in the upper triangle of a symmetric matrix."""
+        link, *rest = self.places
+        below = jnp.asarray(whole).at[self.places].set(values)
+        return below.at[link, *rest[::-1]].set(values)
+
+
+def dofs_of(level: Level) -> Entries:
+    """Degrees of freedom, as entries of an array (links, columns)."""
+    places = np.nonzero(level.columns != PADDING)
+    return Entries(level.columns[places], places)
+
+
+def pairs_of(model: Model, level: Level) -> Entries:
+    """Pairs of degrees of freedom of one joint, as entries of symmetric matrices (links, columns, columns)."""
+    pairs = list(model.rows("pair").values())
+    free = [(k, i) for k, i in enumerate(level.rows.tolist()) if i not in model.prescribed]
+    places = [(k, *pair) for k, i in free for pair in _triangle(model.kind(i).nv)]
+    rows = [row for _, i in free for row in pairs[i]]
+    return Entries(_indices(rows), tuple(_indices(places).reshape(-1, 3).T))
+
+
+def _triangle(n: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(n) for j in range(i + 1)]
+
+
 def in_order(levels: tuple[Level, ...], values: list[AnyArray]) -> AnyArray:
     """One array with a row for each link, of one array for each level."""
     rows = np.concatenate([level.rows for level in levels])

@@ -221,6 +221,13 @@ class Model(eqx.Module):
         if family in ("dof", "coordinate"):
             spans = self.layout.v_own if family == "dof" else self.layout.q_own
             return {n: tuple(range(*s)) for n, s in zip(self.joint_names, spans, strict=True)}
+        if family == "pair":
+            counts = [(b - a) * (b - a + 1) // 2 for a, b in self.layout.v_own]
+            ends = np.cumsum(counts)
+            return {
+                n: tuple(range(e - c, e))
+                for n, c, e in zip(self.joint_names, counts, ends.tolist(), strict=True)
+            }
         names = {
             "link": self.link_names, "joint": self.joint_names, "point": self.point_names,
             "shape": self.shape_names, "mimic": tuple(self.joint_names[j] for j, _ in self.mimics),

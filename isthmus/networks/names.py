@@ -29,7 +29,10 @@ COMMAND = SignalSpec("joint/control", "dof", (), "N·m|N", "command, as given")
 QUANTITIES = (
     COMMAND,
     SignalSpec("joint/motor_torque", "dof", (), "N·m|N", "what the motors make of the command"),
-    SignalSpec("joint/transform", "joint", (6, 6), "1|m", "motion from the parent's to the link's frame"),
+    SignalSpec(
+        "joint/transform", "joint", (6, 6), "1|m",
+        "motion from the parent's to the link's frame; corrected by 6 numbers, a rotation vector and a translation",
+    ),
     SignalSpec("link/velocity", "link", (6,), "rad/s, m/s", "in the link's frame, angular first"),
     SignalSpec("link/pose", "link", (7,), "m, 1", "position and quaternion in the world"),
     SignalSpec("point/position", "point", (3,), "m", "in the world"),
@@ -38,13 +41,40 @@ QUANTITIES = (
     SignalSpec("joint/limit_torque", "dof", (), "N·m|N", "stops at the ends of travel"),
     SignalSpec("joint/torque", "dof", (), "N·m|N", "motor, passive and limit torque together"),
     SignalSpec("link/external_force", "link", (6,), "N·m, N", "in the link's frame, moment first"),
+    SignalSpec(
+        "link/spatial_inertia", "link", (6, 6), "kg·m²|kg·m|kg",
+        "about the origin of the link's frame; corrected by 21 numbers, the lower triangle row by row",
+    ),
     SignalSpec("link/bias_acceleration", "link", (6,), "rad/s², m/s²", "at zero joint acceleration"),
     SignalSpec("link/bias_force", "link", (6,), "N·m, N", "`v ×* I v` less the external force"),
-    SignalSpec("link/articulated_inertia", "link", (6, 6), "kg·m²|kg·m|kg", "of the link and what hangs from it"),
+    SignalSpec(
+        "link/articulated_inertia", "link", (6, 6), "kg·m²|kg·m|kg",
+        "of the link and what hangs from it; corrected by 21 numbers, the lower triangle row by row",
+    ),
+    SignalSpec("link/articulated_bias_force", "link", (6,), "N·m, N", "of the link and what hangs from it"),
+    SignalSpec(
+        "joint/articulated_inertia", "pair", (), "kg·m²|kg",
+        "`D` of the articulated body algorithm, with armature and what an implicit step adds; lower triangle",
+    ),
+    SignalSpec(
+        "joint/articulated_torque", "dof", (), "N·m|N",
+        "`u` of the articulated body algorithm: torque less what the articulated bias force takes",
+    ),
     SignalSpec("link/acceleration", "link", (6,), "rad/s², m/s²", "in the link's frame, gravity taken off"),
     SignalSpec("joint/acceleration", "dof", (), "rad/s²|m/s²", "`dv/dt`"),
+    SignalSpec("joint/new_velocity", "dof", (), "rad/s|m/s", "`v` at the end of the step"),
+    SignalSpec("joint/new_position", "coordinate", (), "rad|m", "`q` at the end of the step"),
 )  # fmt: skip
 
+
+INWARDS = (
+    "link/articulated_inertia",
+    "link/articulated_bias_force",
+    "joint/articulated_inertia",
+    "joint/articulated_torque",
+)
+OUTWARDS = ("link/acceleration",)
+"""Signals that the passes of the articulated body algorithm publish level by level."""
 
 PREVIOUS = "previous/"
 """Prefix of a signal's name for its value in the last step."""
@@ -109,14 +139,8 @@ def select(model: Model, text: str, extra: tuple[str, ...] = ()) -> Selection:
 def _published(model: Model, spec: SignalSpec) -> bool:
     if spec.rows == "point":
         return bool(model.point_names)
-    inside_aba = spec.name in (
-        "link/bias_acceleration",
-        "link/bias_force",
-        "link/articulated_inertia",
-        "link/acceleration",
-    )
     shared = any(wired.plan.couples_joints for wired in model.networks)
-    return not ((model.mimics or shared) and inside_aba)
+    return not ((model.mimics or shared) and spec.name in (*INWARDS, *OUTWARDS))
 
 
 def unit_for(unit: str, kinds: Iterable[str]) -> str:

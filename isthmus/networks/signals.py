@@ -18,12 +18,14 @@ from jax.extend.core import get_opaque_trace_state
 from jax.interpreters.partial_eval import DynamicJaxprTracer
 
 from isthmus.errors import BadWiring, UnknownSignal, did_you_mean
+from isthmus.model.levels import Entries
 from isthmus.networks.laws import LAWS, Effect
 from isthmus.networks.wired import Wired
 from isthmus.types import AnyArray
 
 T = TypeVar("T")
-Row = int | np.ndarray | None
+Row = int | np.ndarray | Entries | None
+"""Rows of a signal: one, several, those among the entries of a matrix; None: all."""
 
 
 class Signal(abc.ABC):
@@ -34,8 +36,15 @@ class Signal(abc.ABC):
         """The value of the signal `name`, corrected; `row`: only these rows of it."""
 
     @abc.abstractmethod
+    def slope(self, name: str, slope: AnyArray) -> AnyArray:
+        """The slope of the signal `name`, for an implicit step, where its own is `slope`.
+
+        A wire that scales the signal scales its slope, one that replaces the signal leaves none of it.
+        """
+
+    @abc.abstractmethod
     def damping(self, name: str) -> list[AnyArray]:
-        """Damping that wires put on the signal, for an implicit step, as in `Effect.damping`."""
+        """Damping that dissipative wires put on the signal, for an implicit step, as in `Effect.damping`."""
 
     @abc.abstractmethod
     def added_inertia(self) -> AnyArray | None:
@@ -47,6 +56,9 @@ class NoSignals(Signal):
 
     def __call__(self, name: str, value: T, row: Row = None) -> T:
         return value
+
+    def slope(self, name: str, slope: AnyArray) -> AnyArray:
+        return slope
 
     def damping(self, name: str) -> list[AnyArray]:
         return []
@@ -96,9 +108,11 @@ class Signals(Signal):
             found = self._effects[wired.name] = LAWS[wired.plan.law](wired, self, y)
             if after is not None:
                 self._after[wired.name] = after
-        if name == wired.plan.target:
-            return wired.corrected(value, found.of[name], row)
-        return value + found.of[name]
+        if name != wired.plan.target:
+            return value + found.of[name]
+        if isinstance(row, Entries):
+            return row.put(value, wired.corrected(row.of(value), found.of[name], row.rows))
+        return wired.corrected(value, found.of[name], row)
 
     def __getitem__(self, name: str) -> AnyArray:
         """The value published as `name`, rows stacked in their order."""
@@ -106,10 +120,16 @@ class Signals(Signal):
             raise UnknownSignal(f"no step publishes {name!r}.{did_you_mean(name, self.published)}")
         value = self.published[name]
         if isinstance(value, list):
-            rows = np.concatenate([np.atleast_1d(row) for row, _ in value])
-            parts = [part[None] if isinstance(row, int) else part for row, part in value]
-            return jnp.concatenate(parts)[np.argsort(rows)]
+            rows, parts = zip(*(_rows(row, part) for row, part in value), strict=True)
+            return jnp.concatenate(parts)[np.argsort(np.concatenate(rows))]
         return jnp.asarray(value)
+
+    def slope(self, name: str, slope: AnyArray) -> AnyArray:
+        for wired in self._wires:
+            effect = self._effects.get(wired.name)
+            if effect is not None and name == wired.plan.target:
+                slope = wired.corrected_slope(slope, effect.of[name])
+        return slope
 
     def damping(self, name: str) -> list[AnyArray]:
         return [e.damping[name] for e in self._effects.values() if name in e.damping]
@@ -137,6 +157,13 @@ class Signals(Signal):
 def _is_transformed(value: Any) -> bool:
     """Whether a value stands for many of them, or for a value with a derivative."""
     return isinstance(value, Tracer) and not isinstance(value, DynamicJaxprTracer)
+
+
+def _rows(row: Any, part: AnyArray) -> tuple[np.ndarray, AnyArray]:
+    """Numbers of some rows, and their values with one axis for them."""
+    if isinstance(row, Entries):
+        return row.rows, row.of(part)
+    return np.atleast_1d(row), part[None] if isinstance(row, int) else part
 
 
 class _Reads:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
@@ -16,6 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.model.arrays import as_leaf, taken
+from isthmus.networks.charts import chart_of
 from isthmus.spatial import rotations
 from isthmus.types import AnyArray
 
@@ -86,7 +88,7 @@ class Plan:
     rows: tuple[int, ...] | None
     """Rows of the target that are corrected; None: it has no rows."""
     shape: tuple[int, ...]
-    """Shape of a row of the target."""
+    """Shape of what corrects a row of the target: see `isthmus.networks.charts`."""
     units: int | None
     """How many units share the network; None: it sees all rows at once."""
     readings: tuple[Reading, ...]
@@ -121,7 +123,7 @@ class Wired(eqx.Module):
     gain: Float[AnyArray, " outputs"] = eqx.field(converter=as_leaf)
     """Outputs leave as `gain · net`."""
     offset: AnyArray = eqx.field(converter=as_leaf)
-    """What `replace` starts from: the target's rows at the neutral state."""
+    """What `replace` starts from: the numbers of the target's rows at the neutral state."""
     previous: dict[str, AnyArray] = eqx.field(default_factory=dict)
     """Signals of the last step that it reads, as they are before the first."""
     recipe: Any = eqx.field(static=True, default=None)
@@ -194,14 +196,23 @@ class Wired(eqx.Module):
 
     def corrected(self, value: AnyArray, effect: AnyArray, row: Any) -> AnyArray:
         """The target's `value` (or its rows `row`) with this wire's effect."""
-        plan = self.plan
-        if plan.mode == "add":
-            change = lambda x, y, o: x + y
-        elif plan.mode == "scale":
-            change = lambda x, y, o: x * (1.0 + y)
-        else:
-            change = lambda x, y, o: y + o
-        value = jnp.asarray(value)
+        chart = chart_of(self.plan.target)
+        changes = {
+            "add": lambda x, y, o: chart.add(x, y),
+            "scale": lambda x, y, o: chart.scale(x, y),
+            "replace": lambda x, y, o: chart.make(y + o),
+        }
+        return self._changed(changes[self.plan.mode], value, effect, row)
+
+    def corrected_slope(self, slope: AnyArray, effect: AnyArray) -> AnyArray:
+        """The derivative of the corrected target by something, where that of the target is `slope`."""
+        if self.plan.mode == "add":
+            return slope
+        changes = {"scale": lambda x, y, o: x * (1.0 + y), "replace": lambda x, y, o: 0.0 * x}
+        return self._changed(changes[self.plan.mode], slope, effect, None)
+
+    def _changed(self, change: Callable, value: AnyArray, effect: AnyArray, row: Any) -> AnyArray:
+        plan, value = self.plan, jnp.asarray(value)
         if plan.rows is None:
             return change(value, effect, self.offset)
         offset = jnp.asarray(self.offset) if plan.mode == "replace" else effect

@@ -19,10 +19,20 @@ from isthmus.types import AnyArray, Joints, Scalar
 
 
 def accelerate(
-    model: Model, state: State, control: Control, signal: Signal, implicit: Scalar | None = None
-) -> Joints:
-    """`dv/dt` [rad/s², m/s²] at `state` under `control`; `implicit` as in `acceleration_under`."""
-    return acceleration_under(forces(model, state, control, signal), control, signal, implicit)
+    model: Model,
+    state: State,
+    control: Control,
+    signal: Signal,
+    *,
+    period: Scalar | None = None,
+    implicit: Scalar | None = None,
+) -> tuple[Forces, Joints]:
+    """What acts at `state` under `control`, with the corrected state, and the `dv/dt` [rad/s², m/s²] that it gives.
+
+    `period` as in `forces`, `implicit` as in `acceleration_under`.
+    """
+    acting = forces(model, state, control, signal, period)
+    return acting, acceleration_under(acting, control, signal, implicit)
 
 
 @exact
@@ -42,9 +52,9 @@ def acceleration_under(
 
 
 @exact
-def needed_torque(acting: Forces, a: Joints) -> Joints:
+def needed_torque(acting: Forces, a: Joints, signal: Signal) -> Joints:
     """Motor torques [N·m, N] that give the accelerations `a` [rad/s², m/s²] beside all other forces."""
-    tau = inverse_dynamics_at(acting.model, acting.kinematics, a, force=acting.link)
+    tau = inverse_dynamics_at(acting.model, acting.kinematics, a, signal, force=acting.link)
     if acting.inertia is not None:
         tau = tau + acting.inertia @ a
     return tau - acting.passive - acting.stops
@@ -68,16 +78,19 @@ def _at_end_of_step(
         return AddedInertia(dof=acting.inertia), None
     model = acting.model
     joint, link, dof = _learned_damping(acting, signal)
-    resistance = dt * passive_slope(model, acting.v)
+    resistance = dt * signal.slope("joint/passive_torque", passive_slope(model, acting.v))
     if (learned := _sum(joint)) is not None:
         resistance = resistance + dt * learned
     if model.position_controlled:
-        resistance = resistance + dt * motor_slope(model)
+        resistance = resistance + dt * signal.slope("joint/motor_torque", motor_slope(model))
     ahead = None
     if model.limited:
-        stiffness, damping = limit_slopes(model, acting.q)
+        stiffness, damping = (
+            signal.slope("joint/limit_torque", x) for x in limit_slopes(model, acting.q)
+        )
         resistance = resistance + dt * (damping + dt * stiffness)
-        ahead = -dt * stiffness * acting.v
+        ahead = signal.slope("joint/torque", -dt * stiffness * acting.v)
+    resistance = signal.slope("joint/torque", resistance)
     link = [dt * D for D in link]
     dof = [dt * D for D in dof] + ([] if acting.inertia is None else [acting.inertia])
     return AddedInertia(resistance, _sum(link), _sum(dof)), ahead

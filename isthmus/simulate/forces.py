@@ -12,14 +12,14 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from isthmus.dynamics.actuators import motor_torque
+from isthmus.dynamics.actuators import delayed, motor_torque
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics
 from isthmus.dynamics.passive import limit_torque, passive_torque
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State
 from isthmus.networks.signals import Signal
-from isthmus.types import AnyArray, Coordinates, Joints
+from isthmus.types import AnyArray, Coordinates, Joints, Scalar
 
 
 class Forces(eqx.Module):
@@ -44,8 +44,13 @@ class Forces(eqx.Module):
 
 
 @exact
-def forces(model: Model, state: State, control: Control, signal: Signal) -> Forces:
-    """All forces at `state` under `control`, each published to `signal` and corrected by it."""
+def forces(
+    model: Model, state: State, control: Control, signal: Signal, period: Scalar | None = None
+) -> Forces:
+    """All forces at `state` under `control`, each published to `signal` and corrected by it.
+
+    `period` [s]: of the commands, for motors with a delay; None: these act at once.
+    """
     signal("time", state.time)
     q = signal("joint/position", state.q)
     v = signal("joint/velocity", state.v)
@@ -54,6 +59,8 @@ def forces(model: Model, state: State, control: Control, signal: Signal) -> Forc
         signal(f"extra/{name}", value)
     model = _corrected(model, signal)
 
+    if model.delay_steps and period is not None:
+        command = delayed(model, state.memory["commands"], command, period)
     motor = signal("joint/motor_torque", motor_torque(model, command, q, v))
     kinematics = forward_kinematics(model, q, v, signal)
     passive = signal("joint/passive_torque", passive_torque(model, q, v))

@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 
-from isthmus.dynamics.actuators import delayed
+from isthmus.dynamics.actuators import remembered
 from isthmus.errors import BadOption, did_you_mean
 from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.networks.signals import Signal, Signals
 from isthmus.simulate.accelerate import accelerate, impose
+from isthmus.simulate.forces import Forces
 from isthmus.types import Coordinates, Joints, Scalar
 
 
@@ -58,9 +59,11 @@ class SemiImplicit(Integrator):
     def move(
         self, model: Model, state: State, control: Control, dt: Scalar, signal: Signal
     ) -> State:
-        a = accelerate(model, state, control, signal, implicit=None if self.explicit else dt)
-        v = state.v + dt * a
-        return _moved(state, coordinates.plus(model, state.q, dt * v), v, dt)
+        acting, a = accelerate(
+            model, state, control, signal,
+            period=self.substeps * dt, implicit=None if self.explicit else dt,
+        )  # fmt: skip
+        return _moved(state, *semi_implicit(acting, a, dt, signal), dt)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,8 +75,10 @@ class Euler(Integrator):
     def move(
         self, model: Model, state: State, control: Control, dt: Scalar, signal: Signal
     ) -> State:
-        a = accelerate(model, state, control, signal)
-        return _moved(state, coordinates.plus(model, state.q, dt * state.v), state.v + dt * a, dt)
+        acting, a = accelerate(model, state, control, signal, period=self.substeps * dt)
+        v = signal("joint/new_velocity", acting.v + dt * a)
+        q = coordinates.plus(model, acting.q, dt * acting.v)
+        return _moved(state, _new_position(model, q, signal), v, dt)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -91,19 +96,21 @@ class RK4(Integrator):
     ) -> State:
         def rates(
             q: Coordinates, v: Joints, share: float, signal: Signal
-        ) -> tuple[Coordinates, Joints]:
+        ) -> tuple[Forces, Coordinates, Joints]:
             there = State(q, v, state.memory, state.time + share * dt)
-            return coordinates.rate(model, q, v), accelerate(model, there, control, signal)
+            acting, a = accelerate(model, there, control, signal, period=self.substeps * dt)
+            return acting, coordinates.rate(model, acting.q, acting.v), a
 
         later = lambda: Signals(model, state.memory, dt)  # networks remember the first stage
-        q, v = state.q, state.v
-        dq1, dv1 = rates(q, v, 0.0, signal)
-        dq2, dv2 = rates(q + 0.5 * dt * dq1, v + 0.5 * dt * dv1, 0.5, later())
-        dq3, dv3 = rates(q + 0.5 * dt * dq2, v + 0.5 * dt * dv2, 0.5, later())
-        dq4, dv4 = rates(q + dt * dq3, v + dt * dv3, 1.0, later())
+        acting, dq1, dv1 = rates(state.q, state.v, 0.0, signal)
+        q, v = acting.q, acting.v
+        _, dq2, dv2 = rates(q + 0.5 * dt * dq1, v + 0.5 * dt * dv1, 0.5, later())
+        _, dq3, dv3 = rates(q + 0.5 * dt * dq2, v + 0.5 * dt * dv2, 0.5, later())
+        _, dq4, dv4 = rates(q + dt * dq3, v + dt * dv3, 1.0, later())
         moved = q + dt / 6.0 * (dq1 + 2.0 * dq2 + 2.0 * dq3 + dq4)
-        v = v + dt / 6.0 * (dv1 + 2.0 * dv2 + 2.0 * dv3 + dv4)
-        return _moved(state, coordinates.normalise(model, moved), v, dt)
+        v = signal("joint/new_velocity", v + dt / 6.0 * (dv1 + 2.0 * dv2 + 2.0 * dv3 + dv4))
+        q = coordinates.normalise(model, moved)
+        return _moved(state, _new_position(model, q, signal), v, dt)
 
 
 INTEGRATORS: dict[str, type[Integrator]] = {i.name: i for i in (SemiImplicit, Euler, RK4)}
@@ -139,7 +146,6 @@ def advance(
     """The state one step of `dt` [s] later, and what was published at the beginning of the step."""
     parts = integrator.substeps
     h = dt / parts if parts > 1 else dt
-    control, state = _through_delay(model, state, control, dt)
     first = None
     for _ in range(parts):
         signal = Signals(model, state.memory, h)
@@ -149,21 +155,24 @@ def advance(
         )
         first = signal if first is None else first
     assert first is not None
+    if model.delay_steps:
+        past = remembered(state.memory["commands"], first["joint/control"])
+        state = State(state.q, state.v, {**state.memory, "commands": past}, state.time)
     return state, first
 
 
-def _through_delay(
-    model: Model, state: State, control: Control, dt: Scalar
-) -> tuple[Control, State]:
-    """The commands that reach the motors during this step, and the state that remembers this one."""
-    if not model.delay_steps:
-        return control, state
-    command = jnp.zeros_like(state.v) if control.torque is None else jnp.asarray(control.torque)
-    arriving, past = delayed(model, state.memory["commands"], command, dt)
-    remembering = State(state.q, state.v, {**state.memory, "commands": past}, state.time)
-    return eqx.tree_at(
-        lambda c: c.torque, control, arriving, is_leaf=lambda x: x is None
-    ), remembering
+def semi_implicit(
+    acting: Forces, a: Joints, dt: Scalar, signal: Signal
+) -> tuple[Coordinates, Joints]:
+    """`q` and `v` after `dt` [s] of the acceleration `a` [rad/s², m/s²]: velocity first."""
+    v = signal("joint/new_velocity", acting.v + dt * a)
+    return _new_position(acting.model, coordinates.plus(acting.model, acting.q, dt * v), signal), v
+
+
+def _new_position(model: Model, q: Coordinates, signal: Signal) -> Coordinates:
+    """The position `q` at the end of a step, corrected; quaternions stay of unit length."""
+    found = signal("joint/new_position", q)
+    return q if found is q else coordinates.normalise(model, found)
 
 
 def _moved(state: State, q: Coordinates, v: Joints, dt: Scalar) -> State:

@@ -53,6 +53,22 @@ def matrix(q: Quaternion) -> Rotation:
     return xp.eye(3, dtype=q.dtype) + (2.0 / xp.sum(xp.square(q))) * (q[0] * K + mm(K, K))
 
 
+def from_matrix(R: Rotation) -> Quaternion:
+    """A unit quaternion of the rotation matrix `R`; its sign is arbitrary, for no rotation it is `IDENTITY`."""
+    x, y, z = R[0, 0], R[1, 1], R[2, 2]
+    w_x, w_y, w_z = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    x_y, x_z, y_z = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
+    squares = jnp.stack([1.0 + x + y + z, 1.0 + x - y - z, 1.0 - x + y - z, 1.0 - x - y + z])
+    products = jnp.stack([
+        squares[0], w_x, w_y, w_z, w_x, squares[1], x_y, x_z,
+        w_y, x_y, squares[2], y_z, w_z, x_z, y_z, squares[3],
+    ]).reshape(4, 4)  # fmt: skip  # 4 q qᵀ
+    row = products[3]
+    for n in (2, 1, 0):  # the row of the largest component: its length is never small
+        row = jnp.where(squares[n] >= jnp.max(squares[n + 1 :]), products[n], row)
+    return normalise(row)
+
+
 def about(axis: Vec3, angle: Scalar) -> Rotation:
     """The matrix of a turn by `angle` [rad] about the unit vector `axis` (Rodrigues)."""
     K = skew(jnp.asarray(axis))

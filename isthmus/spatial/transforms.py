@@ -22,6 +22,13 @@ def into_child(R: Rotation, p: Vec3) -> Spatial66:
     return jnp.concatenate([top, jnp.concatenate([-mm(E, skew(p)), E], axis=1)])
 
 
+def pose_of(X: Spatial66) -> tuple[Rotation, Vec3]:
+    """The `R` and `p` [m] of which `into_child` makes `X`."""
+    R = X[:3, :3].T
+    P = -mm(R, X[3:, :3])
+    return R, jnp.stack([P[2, 1], P[0, 2], P[1, 0]])
+
+
 def carried_back(X: Matrices, I: Matrices) -> Matrices:
     """`Xᵀ I X`: a symmetric inertia of frame `b`, seen from frame `a`, for `X_b_a`: turned, then shifted."""
     E = X[..., :3, :3]

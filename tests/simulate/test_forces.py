@@ -44,7 +44,7 @@ def both_ways(model: ist.Model, state: ist.State) -> tuple:
     signal = Signals(model, None, 0.0)
     acting = forces(model, state, control, signal)
     a = acceleration_under(acting, control, signal)
-    return acting, a, needed_torque(acting, a)
+    return acting, a, needed_torque(acting, a, signal)
 
 
 @pytest.mark.parametrize("name", MODELS)

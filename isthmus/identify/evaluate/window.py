@@ -26,7 +26,7 @@ from isthmus.model.state import Control, State
 from isthmus.networks.signals import Signals
 from isthmus.simulate.accelerate import acceleration_under, needed_torque
 from isthmus.simulate.forces import forces
-from isthmus.simulate.integrate import Integrator, advance
+from isthmus.simulate.integrate import Integrator, advance, semi_implicit
 from isthmus.types import AnyArray
 
 
@@ -258,9 +258,9 @@ def needed(
     """The torques that motors must have given for the acceleration `a`, as the signals that are compared."""
     seen = Signals(setting.model, here.memory, setting.dt)
     acting = forces(setting.model, here, control, seen)
-    tau = needed_torque(acting, a)
-    if not seen.has(here.memory):  # a network reads a signal that only forward dynamics computes
-        acceleration_under(acting, control, seen)
+    tau = needed_torque(acting, a, seen)
+    if not seen.has(here.memory):  # a network reads a signal that only a step forward computes
+        semi_implicit(acting, acceleration_under(acting, control, seen), setting.dt, seen)
     found = Signals()
     for c in plan.channels:
         found(c.name, tau)
