@@ -11,6 +11,7 @@ import isthmus as ist
 from isthmus.cli.controls import Commands
 from isthmus.cli.output import in_background
 from isthmus.model.state import prescribed_rows
+from isthmus.motion.rows import mapped
 
 PART = 10_000
 """Steps."""
@@ -41,15 +42,22 @@ def simulate_in_parts(
         rows = np.minimum(np.arange(first, first + size), steps - 1)  # the last part is filled up
         controls = held(model, state, commands.at(rows, dt, steps))
         start = here
-        part = in_background(
-            lambda start=start, controls=controls: _in_numpy(
-                ist.rollout(model, start, controls, dt, record=record, **options)
+        if motions and not _is_finite(start):
+            part = mapped(motions[-1], lambda x: np.full_like(x, np.nan))
+        else:
+            part = in_background(
+                lambda start=start, controls=controls: _in_numpy(
+                    ist.rollout(model, start, controls, dt, record=record, **options)
+                )
             )
-        )
         motions.append(part)
         here = part.state(-1)
         progress(min(first + size, steps))
-    return _joined(motions, dt, steps)
+    return _joined(motions, dt, steps, record)
+
+
+def _is_finite(state: ist.State) -> bool:
+    return bool(np.all(np.isfinite(state.q)) and np.all(np.isfinite(state.v)))
 
 
 def _in_numpy(motion: ist.Motion) -> ist.Motion:
@@ -60,16 +68,17 @@ def _in_numpy(motion: ist.Motion) -> ist.Motion:
     )
 
 
-def _joined(motions: list[ist.Motion], dt: float, steps: int) -> ist.Motion:
-    """Each part without its last row, which is the first of the next one."""
+def _joined(
+    motions: list[ist.Motion], dt: float, steps: int, record: tuple[str, ...]
+) -> ist.Motion:
+    """Each part without its last row, which is the first of the next one; first the signals that were asked for."""
+    names = dict.fromkeys((*record, *motions[0].signals))
 
     def join(of: Callable[[ist.Motion], Any]) -> np.ndarray:
         parts = [of(motion)[:-1] for motion in motions[:-1]]
         return np.concatenate([*parts, of(motions[-1])])[: steps + 1]
 
-    signals: dict[str, Any] = {
-        name: join(lambda m, n=name: m.signals[n]) for name in motions[0].signals
-    }
+    signals: dict[str, Any] = {name: join(lambda m, n=name: m.signals[n]) for name in names}
     return ist.Motion(
         dt * np.arange(steps + 1.0),
         join(lambda m: m.q),

@@ -52,7 +52,7 @@ def test_both_kinds_of_file_hold_the_same_motion(as_the_user, capsys):
     assert (
         list(a.signals)
         == list(b.signals)
-        == ["link/pose", "joint/torque", "joint/joint_1/velocity"]
+        == ["link/pose", "joint/torque", "joint/joint_1/velocity", "joint/control"]
     )
     for name, value in a.signals.items():
         np.testing.assert_array_equal(value, b.signals[name])
@@ -115,6 +115,15 @@ def test_a_motion_that_blows_up_is_said_and_drawn_and_status_1(as_the_user, caps
     assert "the motion is not finite from t = " in said.err
     assert said.err.count("\n") == 1
     assert (as_the_user / "motion.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_motion_in_parts_may_blow_up_in_one_of_them(monkeypatch):
+    commands = read_commands("sine:1,2", PENDULUM)
+    monkeypatch.setattr(parts, "PART", 20)
+    start = ist.State([0.5, 0.0], [0.0, 1e200])
+    motion = parts.simulate_in_parts(PENDULUM, start, commands, 1e-3, 50, (), lambda done: None)
+    assert motion.q.shape == (51, 2)
+    assert np.isnan(motion.q[-1]).all()
 
 
 def test_every_integrator_can_be_chosen():
