@@ -12,6 +12,7 @@ import numpy as np
 from isthmus.blueprint.resolve import Place, place
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadWiring
+from isthmus.model.arrays import is_traced
 from isthmus.model.leaves import SWITCHES
 from isthmus.model.model import Model
 from isthmus.model.switches import row_name, rows_off
@@ -100,8 +101,8 @@ def effect(model: Model, plan: Plan) -> None:
     switch = SWITCHES.get(switched)
     if switch is None:
         return
-    value = np.asarray(getattr(model, plan.target.replace("/", "_")))
-    idle = rows_off(model, switch) | np.isinf(value)
+    value = getattr(model, plan.target.replace("/", "_"))
+    idle = rows_off(model, switch) | (False if is_traced(value) else np.isinf(value))
     rows = np.arange(model.dof) if plan.rows is None else np.array(plan.rows)
     if idle[rows].any():
         where = row_name(model, switched, int(rows[np.argmax(idle[rows])]))

@@ -49,7 +49,7 @@ def simulate_in_parts(
         motions.append(part)
         here = part.state(-1)
         progress(min(first + size, steps))
-    return _joined(motions, dt, steps, record)
+    return _joined(motions, dt, steps)
 
 
 def _in_numpy(motion: ist.Motion) -> ist.Motion:
@@ -60,16 +60,16 @@ def _in_numpy(motion: ist.Motion) -> ist.Motion:
     )
 
 
-def _joined(
-    motions: list[ist.Motion], dt: float, steps: int, record: tuple[str, ...]
-) -> ist.Motion:
+def _joined(motions: list[ist.Motion], dt: float, steps: int) -> ist.Motion:
     """Each part without its last row, which is the first of the next one."""
 
     def join(of: Callable[[ist.Motion], Any]) -> np.ndarray:
         parts = [of(motion)[:-1] for motion in motions[:-1]]
         return np.concatenate([*parts, of(motions[-1])])[: steps + 1]
 
-    signals: dict[str, Any] = {name: join(lambda m, n=name: m.signals[n]) for name in record}
+    signals: dict[str, Any] = {
+        name: join(lambda m, n=name: m.signals[n]) for name in motions[0].signals
+    }
     return ist.Motion(
         dt * np.arange(steps + 1.0),
         join(lambda m: m.q),

@@ -205,7 +205,10 @@ def actuators_make_sense(description: Description) -> Iterator[str]:
             yield f"joint {name!r} has {times} actuators; it can have one."
         elif joint.mimic is not None or joint.kind == "fixed":
             yield f"an actuator drives joint {name!r}, which does not move on its own."
+    turning = {joint.name for joint in description.joints if joint.kind in ("spherical", "free")}
     for actuator in description.actuators:
+        if actuator.kind == "pd" and actuator.joint in turning:
+            yield f"a PD controller drives joint {actuator.joint!r}, whose position is a quaternion; use torques."
         if actuator.kind not in ("torque", "pd"):
             yield f"the actuator of {actuator.joint!r} is of unknown kind {actuator.kind!r}: 'torque' or 'pd'."
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.dynamics.crba import mass_matrix_at
+from isthmus.dynamics.entry import entry
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics
@@ -39,7 +40,7 @@ class AddedInertia(eqx.Module):
 NOTHING_ADDED = AddedInertia()
 
 
-@exact
+@entry
 def forward_dynamics(
     model: Model,
     q: Coordinates,

@@ -29,6 +29,11 @@ def motor_torque(model: Model, command: Joints, q: Coordinates, v: Joints) -> Jo
     return tau if not model.saturated else _bounded(model, tau)
 
 
+def has_motors(model: Model) -> bool:
+    """Whether the model describes motors: by a controller, a largest torque or a delay."""
+    return bool(model.position_controlled or model.saturated or model.delay_steps)
+
+
 @exact
 def motor_slope(model: Model) -> Joints:
     """`−∂τ/∂v` of the PD controllers [N·m·s/rad, N·s/m]: the slope for an implicit step."""

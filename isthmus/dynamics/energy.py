@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from isthmus.dynamics.exact import exact
+from isthmus.dynamics.entry import entry
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
 from isthmus.model.coordinates import minus
 from isthmus.model.model import Model
@@ -15,6 +15,7 @@ from isthmus.spatial.products import mtv, mv
 from isthmus.types import AnyArray, Coordinates, Joints, Scalar, Spatial, Vec3
 
 
+@entry
 def energy(model: Model, q: Coordinates | State, v: Joints | None = None) -> Scalar:
     """Kinetic plus potential energy [J], of a state or of `q` and `v`."""
     if isinstance(q, State):
@@ -22,7 +23,7 @@ def energy(model: Model, q: Coordinates | State, v: Joints | None = None) -> Sca
     return kinetic_energy(model, q, v) + potential_energy(model, q)
 
 
-@exact
+@entry
 def kinetic_energy(model: Model, q: Coordinates, v: Joints | None) -> Scalar:
     """`½ vᵀ H v` [J], rotors included; `v` None: at rest."""
     if v is None:
@@ -32,7 +33,7 @@ def kinetic_energy(model: Model, q: Coordinates, v: Joints | None) -> Scalar:
     return 0.5 * (links + jnp.sum(model.joint_armature * jnp.square(v)))
 
 
-@exact
+@entry
 def potential_energy(model: Model, q: Coordinates) -> Scalar:
     """Of gravity, zero for a mass at the world's origin, and of the joint springs [J]; stops are left out."""
     heights = _centres(model, forward_kinematics(model, q)) @ jnp.asarray(model.gravity)
@@ -41,14 +42,14 @@ def potential_energy(model: Model, q: Coordinates) -> Scalar:
     return springs - jnp.sum(model.link_mass * heights)
 
 
-@exact
+@entry
 def centre_of_mass(model: Model, q: Coordinates) -> Vec3:
     """Of the whole mechanism, in the world [m]."""
     centres = _centres(model, forward_kinematics(model, q))
     return model.link_mass @ centres / jnp.sum(model.link_mass)
 
 
-@exact
+@entry
 def momentum(model: Model, q: Coordinates, v: Joints) -> Spatial:
     """About the world's origin, in world axes: angular [kg·m²/s], then linear [kg·m/s]; rotors left out."""
     k = forward_kinematics(model, q, v)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from isthmus.dynamics.crba import independent
+from isthmus.dynamics.entry import entry
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics
 from isthmus.model.model import Model
@@ -15,14 +16,14 @@ from isthmus.spatial.vectors import skew
 from isthmus.types import AnyArray, Coordinates, Vec3
 
 
-@exact
+@entry
 def link_jacobian(model: Model, q: Coordinates, link: str) -> Float[AnyArray, "6 n"]:
     """`J` with `J v` the link's velocity [rad/s, m/s] in its own frame, angular part first."""
     k = forward_kinematics(model, q)
     return _jacobian(model, k.X, k.S, model.link(link))
 
 
-@exact
+@entry
 def point_jacobian(
     model: Model, q: Coordinates, point: str, place: Vec3 | None = None
 ) -> Float[AnyArray, "3 n"]:

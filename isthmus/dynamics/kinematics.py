@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.dynamics.entry import entry
 from isthmus.dynamics.exact import exact
 from isthmus.model.coordinates import expand_q, expand_v
 from isthmus.model.joints import JOINTS, JointKind
@@ -54,7 +55,7 @@ class Kinematics(eqx.Module):
         return jax.vmap(rotations.matrix)(self.quaternion)
 
 
-@exact
+@entry
 def forward_kinematics(
     model: Model, q: Coordinates, v: Joints | None = None, signal: Signal = NO_SIGNALS
 ) -> Kinematics:
@@ -97,7 +98,7 @@ def link_inertias(model: Model) -> Float[AnyArray, "links 6 6"]:
     return jax.vmap(spatial_inertia)(model.link_mass, model.link_com, model.link_inertia)
 
 
-@exact
+@entry
 def point_motion(model: Model, kinematics: Kinematics, link: str, place: Vec3) -> tuple[Vec3, Vec3]:
     """Position [m] and velocity [m/s] in the world of a place [m] given in a link's frame."""
     i = model.link(link)
@@ -105,7 +106,7 @@ def point_motion(model: Model, kinematics: Kinematics, link: str, place: Vec3) -
     return _carried(*pose, jnp.asarray(place))
 
 
-@exact
+@entry
 def force_at(model: Model, kinematics: Kinematics, link: str, place: Vec3, force: Vec3) -> AnyArray:
     """A force [N] given in world axes, at a place [m] of a link: rows for `Control.force`, one for each link."""
     i = model.link(link)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.dynamics.entry import entry
 from isthmus.dynamics.exact import exact
 from isthmus.model.coordinates import minus, torque
 from isthmus.model.model import Model
 from isthmus.types import AnyArray, Coordinates, Joints
 
 
-@exact
+@entry
 def passive_torque(model: Model, q: Coordinates, v: Joints) -> Joints:
     """Spring, viscous and dry friction torques [N·m, N]; dry friction is `−friction · tanh(v / friction_speed)`."""
     stretch = minus(model, q, jnp.asarray(model.joint_rest_position))
@@ -35,7 +36,7 @@ def passive_slope(model: Model, v: Joints) -> Joints:
     )
 
 
-@exact
+@entry
 def limit_torque(model: Model, q: Coordinates, v: Joints) -> Joints:
     """Torque of the stops [N·m, N]: a one-sided spring and damper that set in smoothly over `limit_width`."""
     if not model.limited:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Float
 
+from isthmus.dynamics.entry import entry
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
 from isthmus.model.coordinates import expand_v, reduce_torque
@@ -18,7 +19,7 @@ from isthmus.spatial.vectors import cross_force
 from isthmus.types import AnyArray, Coordinates, Joints, Spatial, Vec3
 
 
-@exact
+@entry
 def inverse_dynamics(
     model: Model,
     q: Coordinates,
@@ -104,7 +105,7 @@ def _accelerations(model: Model, k: Kinematics, bias: AnyArray, a: Joints) -> An
     return in_order(levels, accelerations)
 
 
-@exact
+@entry
 def bias_torque(
     model: Model, q: Coordinates, v: Joints, *, force: Float[AnyArray, "links 6"] | None = None
 ) -> Joints:

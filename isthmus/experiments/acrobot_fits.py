@@ -11,6 +11,7 @@ from scipy.signal import savgol_filter
 
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
+from isthmus.errors import BadOption
 from isthmus.experiments.acrobot_model import LEAD, ROW, Lab, made
 from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Settings
@@ -101,6 +102,11 @@ def zeros_of(found: Fit, runs: int) -> np.ndarray:
 
 def own_zero(model: Model, run: Run, settings: Settings) -> np.ndarray:
     """The encoders' zeros (2,) [rad] of a run that was not fitted, from its first two seconds; all else is known."""
+    if len(run.q) <= CALIBRATED:
+        raise BadOption(
+            f"a run of {ROW * len(run.q):.1f} s is too short: its first {ROW * CALIBRATED:g} s are for the zeros, the "
+            "rest is predicted."
+        )
     problem = Problem(
         model, run.log(rows=CALIBRATED), free=[Free(ZERO, prior=DOUBT)], noise=NOISE, huber=HUBER, wrap=False,
         loss=windows(settings),

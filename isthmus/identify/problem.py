@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,13 +13,13 @@ import jax
 import numpy as np
 
 from isthmus.blas import on_one_thread
-from isthmus.errors import BadFree, BadLog, BadOption
+from isthmus.errors import BadFree, BadLog, BadOption, FitWarning
 from isthmus.identify.evaluate.compiled import Compiled, compiled_for
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.evaluate.window import Plan, Window
 from isthmus.identify.evaluate.windows_from_logs import cut_windows
 from isthmus.identify.logs import log as reading
-from isthmus.identify.logs.faults import check_logs
+from isthmus.identify.logs.faults import check_heldout, check_logs, warn_without_commands
 from isthmus.identify.logs.log import Log
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.parameters.parameters import Make, Parameters, parameters
@@ -73,10 +74,21 @@ class Problem:
             raise BadOption(
                 f"huber must be a positive number of standard deviations, not {self.huber!r}."
             )
+        if not 0 <= self.weight_penalty < np.inf:
+            raise BadOption(
+                f"weight_penalty must be a number from 0, not {self.weight_penalty!r}: below 0 it would reward weights."
+            )
+        if not isinstance(self.wrap, bool):
+            raise BadOption(f"wrap must be True or False, not {self.wrap!r}.")
         integrator_of(self.integrator, self.explicit, self.substeps)
         if not self.runs[0]:
             raise BadLog("there is no motion to fit: give motions=.")
+        check_heldout(*self.runs)
         check_logs(self.logs, self.channels, self.parameters)
+        if self.kind.simulates:
+            warn_without_commands(self.template, self.logs)
+        if doubt := self.kind.doubt(max(map(len, self.logs))):
+            warnings.warn(doubt, FitWarning, stacklevel=3)
 
     def __getstate__(self) -> dict[str, Any]:
         """What was given, without what was made of it: a copy in another process makes that itself."""

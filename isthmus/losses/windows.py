@@ -12,10 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from isthmus.errors import BadLog, BadOption, did_you_mean
-from isthmus.motion.motion import Motion
-
-CONTROL, FORCE, EXTRA = "joint/control", "link/external_force", "extra/"
-"""Signals of a log that act on the mechanism."""
+from isthmus.motion.motion import CONTROL, EXTRA, FORCE, Motion
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +41,10 @@ class AbstractLoss(abc.ABC):
     @abc.abstractmethod
     def spans(self, run: int, rows: int) -> list[Span]:
         """The windows of run number `run`, which has `rows` rows."""
+
+    def doubt(self, rows: int) -> str:
+        """What is wrong with this loss for logs of at most `rows` rows; "": nothing."""
+        return ""
 
     @property
     def gap_weight(self) -> float | None:
@@ -100,6 +101,10 @@ class Windows(AbstractLoss):
         rest = [Span(run, rows - 1 - left, left)] if left > 1 and stride == self.steps else []
         return [*spans, *rest]
 
+    def doubt(self, rows: int) -> str:
+        """Whether every window is shorter than asked for."""
+        return _too_long(self, rows)
+
 
 @dataclasses.dataclass(frozen=True)
 class OneStep(AbstractLoss):
@@ -136,6 +141,10 @@ class MultipleShooting(AbstractLoss):
         firsts = range(0, rows - 1, self.steps)
         return [Span(run, k, min(self.steps, rows - 1 - k)) for k in firsts]
 
+    def doubt(self, rows: int) -> str:
+        """Whether every segment is shorter than asked for."""
+        return _too_long(self, rows)
+
     @property
     def gap_weight(self) -> float | None:
         return self.defect_weight
@@ -149,8 +158,9 @@ class MultipleShooting(AbstractLoss):
 class TorqueLoss(AbstractLoss):
     """Nothing is simulated: the torques that the measured motion needs, by inverse dynamics, against measured ones.
 
-    Compared is `joint/motor_torque`, or `joint/control` where only commands were logged. Accelerations are differences
-    of the velocities: filter noisy logs first. `steps` rows at a time, which changes nothing but speed.
+    Compared is `joint/motor_torque`, or `joint/control` where only commands were logged. Accelerations are the signal
+    `joint/acceleration` where the log has one, else differences of the velocities: filter noisy logs first. `steps`
+    rows at a time, which changes nothing but speed.
     """
 
     simulates: ClassVar[bool] = False
@@ -184,6 +194,15 @@ NAMES: dict[str, type[AbstractLoss]] = {
     "torque": TorqueLoss,
 }
 """What each loss is called in study files and in `Problem(loss=)`."""
+
+
+def _too_long(loss: Windows | MultipleShooting, rows: int) -> str:
+    if loss.steps < rows or loss.steps == type(loss).steps:  # the default is for logs of any length
+        return ""
+    return (
+        f"a window of {loss.steps} steps is longer than every log, the longest of which has {rows - 1}: each log is "
+        "one window, as for WholeRun(). Take fewer steps, or WholeRun()."
+    )
 
 
 def as_loss(loss: Any) -> AbstractLoss:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.errors import BadOption
 from isthmus.spatial.arrays import is_traced
 from isthmus.types import AnyArray
 
@@ -17,7 +18,9 @@ def as_leaf(x: Any) -> Any:
     """`x` as a leaf of a model: NumPy float64, or untouched where it is traced."""
     if is_traced(x):
         return x if isinstance(x, jax.Array) else stack(x)
-    if isinstance(x, np.ndarray | jax.Array | float | int | list | tuple | np.generic):
+    if isinstance(x, np.ndarray | jax.Array | complex | float | int | list | tuple | np.generic):
+        if np.iscomplexobj(x):
+            raise BadOption("numbers of a mechanism are real, but complex ones were given.")
         return np.asarray(x, dtype=np.float64)
     return x  # a placeholder of jax.tree or equinox: None, an axis, a sentinel
 

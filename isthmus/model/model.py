@@ -20,7 +20,7 @@ from isthmus.model import address
 from isthmus.model.arrays import as_leaf, is_traced, replaced
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import Layout, layout_of
-from isthmus.model.leaves import DELAY_STEPS, SWITCHES, LeafSpec, faults_of_leaf
+from isthmus.model.leaves import DELAY_STEPS, SWITCHES, LeafSpec, Switch, faults_of_leaf
 from isthmus.types import AnyArray, Number
 
 
@@ -269,13 +269,15 @@ class Model(eqx.Module):
 
     def _acting(self, field: str, rows: list[int] | None, new: AnyArray) -> dict[str, Any]:
         """Static fields that make the changed rows of a leaf act, where their numbers have an effect."""
-        leaf = dict(leaf_fields())[field].name
-        if leaf not in SWITCHES:
+        spec = dict(leaf_fields())[field]
+        if spec.switch is None:
             return {}
-        touched = range(self.dof) if rows is None else rows
-        if is_traced(new):
-            return switched_on(self, leaf, {*touched} - quaternion_rows(self))
-        return switched_on(self, leaf, [k for k in touched if new[k] != SWITCHES[leaf].idle])
+        touched = {*range(self.dof)} if rows is None else {*rows}
+        if is_traced(new):  # of a whole leaf, the numbers of quaternions may be idle
+            return switched_on(
+                self, spec.name, touched - rows_never_on(self, spec.switch) or touched
+            )
+        return switched_on(self, spec.name, [k for k in touched if new[k] != spec.switch.idle])
 
     def _find(self, name: str) -> tuple[str, list[int] | None, bool]:
         base, pattern = address.parse(name)
@@ -327,7 +329,7 @@ def switched_on(model: Model, leaf: str, rows: Iterable[int]) -> dict[str, Any]:
         return {}
     if switch.field == "delay_steps":
         return {"delay_steps": model.delay_steps or DELAY_STEPS}
-    if switch.field != "saturated" and (bad := sorted({*rows} & quaternion_rows(model))):
+    if bad := sorted({*rows} & rows_never_on(model, switch)):
         joint = next(joint for joint, own in model.rows("dof").items() if bad[0] in own)
         raise BadModel(
             f"{leaf!r} of joint {joint!r} would have no meaning: its position is a quaternion. "
@@ -336,8 +338,10 @@ def switched_on(model: Model, leaf: str, rows: Iterable[int]) -> dict[str, Any]:
     return {switch.field: tuple(sorted({*getattr(model, switch.field), *rows}))}
 
 
-def quaternion_rows(model: Model) -> set[int]:
-    """Degrees of freedom of joints whose position is, or has in it, a quaternion."""
+def rows_never_on(model: Model, switch: Switch) -> set[int]:
+    """Degrees of freedom without ends of travel and PD controllers: their joint's position has a quaternion in it."""
+    if switch.field not in ("limited", "position_controlled"):
+        return set()
     spans = enumerate(model.layout.v_own)
     return {k for i, s in spans if model.kind(i).nq != model.kind(i).nv for k in range(*s)}
 

@@ -10,10 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from isthmus.errors import BadShape
+from isthmus.errors import BadOption, BadShape
+from isthmus.model.arguments import as_floats, check_finite, check_shape
 from isthmus.model.arrays import as_leaf, is_traced
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
+
+CONTROL_SHAPES = {
+    "torque": "dof", "position": "pq", "velocity": "pv", "acceleration": "pv", "force": "links 6",
+}  # fmt: skip
+"""The dimensions of controls of a single step."""
 
 
 class State(eqx.Module):
@@ -109,13 +115,22 @@ def with_memory(model: Model, state: State) -> State:
     return State(state.q, state.v, {**had, **missing}, state.time)
 
 
-def check_state(model: Model, state: State) -> None:
-    """Refuses a state whose shapes do not fit the model."""
-    for name, value, want in (("q", state.q, model.nq), ("v", state.v, model.dof)):
-        if np.shape(value)[-1:] != (want,):
-            raise BadShape(
-                f"state.{name} has shape {np.shape(value)}; {model.name!r} needs ({want},)."
-            )
+def check_state(model: Model, state: State, *, batched: bool = False) -> None:
+    """Refuses a state whose shapes do not fit the model, or with nan; `batched`: all may have one batch axis.
+
+    Among batched states, nan is a value: a batch survives its worst member.
+    """
+    if not isinstance(state, State):
+        raise BadOption(f"a State is needed, not {type(state).__name__}: State(q, v).")
+    batch = np.shape(state.q)[:-1] if batched and np.ndim(state.q) == 2 else ()
+    parts = {name: as_floats(f"state.{name}", getattr(state, name)) for name in ("q", "v", "time")}
+    check_shape(model, "state.q", parts["q"], "nq", batch, many="rollout_many")
+    check_shape(model, "state.v", parts["v"], "dof", batch, many="rollout_many")
+    if np.shape(state.time) not in ((), batch):
+        raise BadShape(f"state.time has shape {np.shape(state.time)}; needed is {batch}.")
+    for name, value in parts.items():
+        if not batch and not is_traced(value):
+            check_finite(f"state.{name}", value)
 
 
 def prescribed_rows(model: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -125,24 +140,26 @@ def prescribed_rows(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return np.array(rows_q, dtype=int), np.array(rows_v, dtype=int)
 
 
-def check_control(model: Model, control: Control, time: tuple[int, ...] = ()) -> None:
-    """Refuses controls whose shapes do not fit the model, or that leave a prescribed joint without motion."""
-    rows_q, rows_v = prescribed_rows(model)
-    wants = {
-        "torque": (model.dof,), "position": rows_q.shape, "velocity": rows_v.shape,
-        "acceleration": rows_v.shape, "force": (len(model.link_names), 6),
-    }  # fmt: skip
-    for name, want in wants.items():
-        value = getattr(control, name)
-        if value is not None and np.shape(value) != (*time, *want):
-            raise BadShape(
-                f"control {name} has shape {np.shape(value)}; needed is {(*time, *want)}."
-            )
-        if value is None and name == "position" and model.prescribed:
-            names = ", ".join(repr(model.joint_names[i]) for i in model.prescribed)
-            raise BadShape(
-                f"{names} is prescribed: give its motion as Control(position=, velocity=, acceleration=)."
-            )
+def check_control(
+    model: Model, control: Control, time: tuple[int, ...] = (), *, finite: bool = True
+) -> None:
+    """Refuses controls whose shapes do not fit the model, or with nan (`finite`), where values are known."""
+    for name, dims in CONTROL_SHAPES.items():
+        if (value := getattr(control, name)) is None:
+            continue
+        value = as_floats(f"control {name}", value)
+        check_shape(model, f"control {name}", value, dims, time, many="rollout_many")
+        if finite and not is_traced(value):
+            check_finite(f"control {name}", value)
+
+
+def check_prescribed(model: Model, control: Control) -> None:
+    """Refuses controls that leave a prescribed joint without motion."""
+    if model.prescribed and control.position is None:
+        names = ", ".join(repr(model.joint_names[i]) for i in model.prescribed)
+        raise BadShape(
+            f"{names} is prescribed: give its motion as Control(position=, velocity=, acceleration=)."
+        )
 
 
 def _owns(model: Model, i: int) -> bool:

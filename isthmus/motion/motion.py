@@ -18,6 +18,9 @@ from isthmus.model.state import State
 from isthmus.motion.spans import JointList
 from isthmus.types import AnyArray
 
+CONTROL, FORCE, EXTRA = "joint/control", "link/external_force", "extra/"
+"""Signals that act on the mechanism: commands, forces, channels that networks read."""
+
 # to type checkers `Any`: only logs can lack them, and who reads a rollout should not have to ask
 Positions: Any = Float[AnyArray, "*batch time nq"] | None
 Velocities: Any = Float[AnyArray, "*batch time dof"] | None
@@ -53,7 +56,7 @@ class Motion(eqx.Module):
     v: Velocities = None
     """Velocities, as `State.v`; None where none were measured."""
     signals: dict[str, AnyArray] = eqx.field(default_factory=dict)
-    """What was recorded, under the names that were asked for; the same rows as `t`."""
+    """What acted and what was recorded, by name; the same rows as `t`."""
     joints: JointList = eqx.field(static=True, default=())
     """Name and kind of each joint that has coordinates; empty where they are not known."""
     about: About = eqx.field(static=True, default=About())
@@ -78,8 +81,8 @@ class Motion(eqx.Module):
 
     @property
     def controls(self) -> AnyArray | None:
-        """The commands of a log, `signals["joint/control"]` [N·m or N]; None where there are none."""
-        return self.signals.get("joint/control")
+        """The commands, `signals["joint/control"]` [N·m or N]; None where there are none."""
+        return self.signals.get(CONTROL)
 
     def state(self, row: int) -> State:
         """The state at one row; `state(-1)` is the last one."""

@@ -27,6 +27,7 @@ from isthmus.simulate.rollout import (
     native_rollout,
     prepare,
     run,
+    with_acting,
 )
 from isthmus.types import Number
 
@@ -58,7 +59,7 @@ def rollout_many(
     native code (None: as many as pay).
     """
     scheme = integrator_of(integrator, explicit, substeps)
-    check_state(models, states)
+    check_state(models, states, batched=True)
     refuse_idle_numbers(models)
     states = with_memory(models, states)
     given = controls if callable(controls) or controls is None else as_control(controls)
@@ -67,7 +68,7 @@ def rollout_many(
         found = ", ".join(f"{name}: {size}" for name, size in sizes.items()) or "none has one"
         raise BadShape(f"model, state and controls need one common batch axis; {found}.")
     first, count = _first(given, axes[2]), steps
-    _, steps = prepare(models, first, count)
+    _, steps = prepare(models, first, count, finite=not axes[2])
     given = Control() if given is None else given
     check_dt(models, dt)
     chosen = tuple(select(models, name, extras(first)) for name in names(record))
@@ -75,8 +76,10 @@ def rollout_many(
     if wants_native(engine, models, states, None if callable(given) else given, dt):
         done = _many_native((models, states, given, dt), axes, settings, engine, threads)
         if done is not None:
-            return done
-    return _many(models, states, given, axes, dt, settings)
+            return with_acting(models, done, given, deep=axes[2])
+    return with_acting(
+        models, _many(models, states, given, axes, dt, settings), given, deep=axes[2]
+    )
 
 
 def _many_native(

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from isthmus.model.model import Model
-from isthmus.model.state import Control, State, as_control, with_memory
+from isthmus.model.state import Control, State, as_control, check_control, check_state, with_memory
 from isthmus.networks.names import Selection, select
 from isthmus.networks.signals import Signals
 from isthmus.simulate.integrate import SemiImplicit
@@ -21,10 +21,13 @@ def observe(
 ) -> dict[str, AnyArray]:
     """The signals `names` at one state, or at each of a batch (leading axis of q, v and controls)."""
     given = as_control(control)
+    check_state(model, states, batched=True)
+    batch = np.shape(states.q)[:-1]
+    check_control(model, given, batch, finite=not batch)
     chosen = tuple(select(model, name, tuple(given.extra)) for name in names)
     states = with_memory(model, states)
     with jax.enable_x64(True):
-        found = _observe(model, states, given, chosen, np.ndim(states.q) == 2)
+        found = _observe(model, states, given, chosen, bool(batch))
         return {c.text: np.asarray(x) for c, x in zip(chosen, found, strict=True)}
 
 

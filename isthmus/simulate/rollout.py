@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadOption, BadShape
+from isthmus.model.arguments import check_single
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model
 from isthmus.model.state import (
@@ -18,6 +20,7 @@ from isthmus.model.state import (
     State,
     as_control,
     check_control,
+    check_prescribed,
     check_state,
     prescribed_rows,
     with_memory,
@@ -29,6 +32,7 @@ from isthmus.networks.names import Selection, select
 from isthmus.simulate.accelerate import impose
 from isthmus.simulate.engine import Engine, compiled, wants_native
 from isthmus.simulate.integrate import Integrator, advance, integrator_of
+from isthmus.simulate.kept import as_signals, last_row_again, with_controls
 from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.types import AnyArray, Number
 
@@ -55,10 +59,12 @@ def step(
     named.
     """
     scheme, given = integrator_of(integrator, explicit, substeps), as_control(control)
+    check_single(model, "rollout_many")
     check_state(model, state)
     refuse_idle_numbers(model)
     state = with_memory(model, state)
     check_control(model, given)
+    check_prescribed(model, given)
     check_dt(model, dt)
     warn_if_stiff(model, state, dt, scheme)
     if wants_native(engine, model, state, given, dt):
@@ -88,7 +94,8 @@ def rollout(
     `controls`: torques [N·m, N] of shape (steps, dof); a `Control` with time as the first axis of every array; a
     function `(t, state) -> torques or Control`; or None. For the last two forms without arrays, `steps` says how
     many. `record` names signals (`link/pose`, `joint/elbow/torque`, `point/*/position` …): they come with as
-    many rows as `t`; for the last row the last control acts on.
+    many rows as `t`; for the last row the last control acts on. What acted is recorded too, as a log has it:
+    `joint/control`, `link/external_force`, `extra/NAME`, so that `Problem` can take the motion as it is.
 
     `checkpoint` chooses the memory of a reverse-mode gradient: None keeps what every step computed; a number `n`
     keeps the state every `n` steps and computes the rest again; `"sqrt"` does so for `n = √steps`.
@@ -96,6 +103,7 @@ def rollout(
     `integrator` and `engine` as in `step`.
     """
     scheme = integrator_of(integrator, explicit, substeps)
+    check_single(model, "rollout_many")
     check_state(model, state)
     refuse_idle_numbers(model)
     state = with_memory(model, state)
@@ -108,27 +116,38 @@ def rollout(
         found = native_rollout((model, state, controls, dt), settings, engine)
         if found is not None:
             fn, arguments = found
-            return fn(*arguments)
-    return _rollout(model, state, controls, dt, *settings)
+            return with_acting(model, fn(*arguments), controls)
+    return with_acting(model, _rollout(model, state, controls, dt, *settings), controls)
+
+
+def with_acting(model: Model, motion: Motion, controls: Any, *, deep: bool = False) -> Motion:
+    """The motion with its controls; those of a control law are in it already."""
+    given = Control() if callable(controls) else controls
+    return with_controls(model, motion, given, deep=deep)
 
 
 def native_rollout(given: tuple, settings: tuple, engine: Engine) -> tuple | None:
     """Native code for a rollout of one world, and the arguments it takes; a control law is part of the code."""
     model, state, controls, dt = given
+    said: tuple[str, ...] = ()
     if callable(controls):
+        if settings[0]:
+            spoken = lambda s: as_signals(_commanded(model, controls, s))
+            said = tuple(jax.eval_shape(spoken, state))
         fn = lambda m, s, h: run(m, s, controls, h, *settings)
         arguments: tuple = (model, state, dt)
         key: tuple = ("rollout", settings, controls)
     else:
         fn = lambda m, s, c, h: run(m, s, c, h, *settings)
         arguments, key = (model, state, controls, dt), ("rollout", settings)
-    found = compiled(fn, arguments, key, engine, _outline(model, settings[1]))
+    found = compiled(fn, arguments, key, engine, _outline(model, settings[1], said))
     return None if found is None else (found, arguments)
 
 
-def _outline(model: Model, chosen: tuple[Selection, ...]) -> Motion:
-    """A motion of the structure that `run` gives."""
+def _outline(model: Model, chosen: tuple[Selection, ...], said: tuple[str, ...]) -> Motion:
+    """A motion of the structure that `run` gives; `said` names the signals of a control law."""
     signals: dict[str, AnyArray] = {selection.text: np.zeros(1) for selection in chosen}
+    signals = dict.fromkeys(said, np.zeros(1)) | signals
     q, v = np.zeros((1, model.nq)), np.zeros((1, model.dof))
     return Motion(np.zeros(1), q, v, signals, joints_of(model))
 
@@ -166,18 +185,20 @@ def run(
     def one(carry: tuple, at: tuple) -> tuple[tuple, tuple]:
         (q, v, memory), (k, given) = carry, at
         here = State(q, v, memory, times[k])
-        control = as_control(controls(here.time, here)) if callable(controls) else given
+        control = _commanded(model, controls, here) if callable(controls) else given
         begin, control = _imposed_unless_last(model, here, control, k, steps)
         after, signal = advance(model, begin, control, dt, scheme)
         kept = tuple(selection.pick(signal[selection.name]) for selection in chosen)
-        return (after.q, after.v, after.memory), (begin.q, begin.v, kept)
+        said = as_signals(control) if callable(controls) else {}
+        return (after.q, after.v, after.memory), (begin.q, begin.v, kept, said)
 
     given = None if callable(controls) else _padded(controls, rows)
     carry = (start.q, start.v, start.memory)
-    last, (q, v, kept) = _scan(one, carry, (jnp.arange(rows), given), rows, every)
+    last, (q, v, kept, said) = _scan(one, carry, (jnp.arange(rows), given), rows, every)
     if not chosen:
         q, v = jnp.concatenate([q, last[0][None]]), jnp.concatenate([v, last[1][None]])
-    signals = {selection.text: value for selection, value in zip(chosen, kept, strict=True)}
+    signals = {name: last_row_again(x[:steps]) for name, x in said.items() if steps}
+    signals |= {selection.text: value for selection, value in zip(chosen, kept, strict=True)}
     return Motion(times, q, v, signals, joints_of(model))
 
 
@@ -203,6 +224,14 @@ def _scan(one: Callable, carry: Any, xs: Any, length: int, interval: int | None)
         carry, out = jax.checkpoint(stretch)(carry, jax.tree.map(lambda x: x[cut:], xs))
         parts.append(out)
     return carry, jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
+
+
+def _commanded(model: Model, law: Callable[[Any, State], Any], here: State) -> Control:
+    """What a control law says at one state, checked."""
+    control = as_control(law(here.time, here))
+    check_control(model, control)
+    check_prescribed(model, control)
+    return control
 
 
 def _padded(controls: Control, rows: int) -> Control:
@@ -240,8 +269,10 @@ def _as_floats(state: State) -> State:
 # what was asked for --------------------------------------------------------------------------------------
 
 
-def prepare(model: Model, controls: Controls, steps: int | None) -> tuple[Any, int]:
-    """Controls as a `Control` with time first, or a function; and the number of steps."""
+def prepare(
+    model: Model, controls: Controls, steps: int | None, *, finite: bool = True
+) -> tuple[Any, int]:
+    """Controls as a `Control` with time first, or a function; and the number of steps. `finite`: refuses nan."""
     if callable(controls) or controls is None:
         if steps is None:
             raise BadOption(
@@ -250,7 +281,9 @@ def prepare(model: Model, controls: Controls, steps: int | None) -> tuple[Any, i
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
             raise BadOption(f"steps must be a whole number from 0, not {steps!r}.")
         if controls is None:
-            check_control(model, Control())
+            check_prescribed(model, Control())
+        else:
+            check_law(controls)
         return (Control() if controls is None else controls), int(steps)
     given = as_control(controls)
     lengths = {np.shape(x)[0] if np.ndim(x) else -1 for x in jax.tree.leaves(given)}
@@ -261,8 +294,22 @@ def prepare(model: Model, controls: Controls, steps: int | None) -> tuple[Any, i
     length = lengths.pop()
     if steps is not None and steps != length:
         raise BadShape(f"controls has {length} rows but steps={steps}; leave one of them out.")
-    check_control(model, given, (length,))
+    check_control(model, given, (length,), finite=finite)
+    check_prescribed(model, given)
     return given, length
+
+
+def check_law(law: Callable) -> None:
+    """Refuses a control law that cannot be called with time and state."""
+    try:
+        inspect.signature(law).bind(0.0, None)
+    except TypeError:
+        name = getattr(law, "__name__", type(law).__name__)
+        raise BadOption(
+            f"the control law {name!r} must take two arguments, time [s] and State, and return torques or a Control."
+        ) from None
+    except ValueError:  # a built-in function without a signature
+        return
 
 
 def names(record: Sequence[str]) -> tuple[str, ...]:
@@ -274,7 +321,7 @@ def extras(controls: Any) -> tuple[str, ...]:
 
 
 def check_dt(model: Model, dt: Number) -> None:
-    if not is_traced(dt) and not (np.ndim(dt) == 0 and np.isfinite(dt) and dt > 0):
+    if not is_traced(dt) and not _is_positive_number(dt):
         raise BadOption(f"dt must be a positive number of seconds, not {dt!r}.")
     if model.delay_steps and not is_traced((model.joint_delay, dt)):
         longest = float(np.max(model.joint_delay)) / float(dt)
@@ -283,6 +330,10 @@ def check_dt(model: Model, dt: Number) -> None:
                 f"a delay of {longest:.3g} steps is asked for, but this model keeps {model.delay_steps} commands: "
                 f"raise delay_steps, of its actuators or by dataclasses.replace(model, delay_steps=...), or dt."
             )
+
+
+def _is_positive_number(x: Any) -> bool:
+    return np.ndim(x) == 0 and np.asarray(x).dtype.kind in "fiu" and bool(0 < x < np.inf)
 
 
 def interval(checkpoint: Checkpoint, steps: int) -> int | None:

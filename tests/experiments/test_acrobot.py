@@ -8,7 +8,7 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadOption
 from isthmus.experiments import acrobot
-from isthmus.experiments.acrobot_fits import identified, own_zero, run_of
+from isthmus.experiments.acrobot_fits import Run, identified, own_zero, run_of
 from isthmus.experiments.acrobot_model import LABS, LEAD, ROW, made
 from isthmus.experiments.run import Settings, reproduce
 
@@ -28,6 +28,12 @@ def test_without_recordings_the_study_says_what_it_needs(tmp_path):
         acrobot.files(tmp_path)
     with pytest.raises(BadOption, match=r"lasts 1.0 s; 2 s for the zeros.*more than 3.25 s"):
         acrobot.study(Settings(quick=True, data=str(logged(tmp_path, rows=501))))
+
+
+def test_the_zeros_of_a_run_leave_something_to_predict():
+    short = Run(*(np.zeros((1000, 2)) for _ in range(5)))
+    with pytest.raises(BadOption, match=r"a run of 2.0 s is too short: its first 2 s"):
+        own_zero(made(LAB, LAB.numbers()), short, Settings())
 
 
 def logged(folder, rows: int = 1700):

@@ -174,7 +174,8 @@ def test_a_free_joint_on_a_link_is_refused_with_a_remedy(tmp_path: Path):
 
 
 def test_inertias_that_no_body_can_have_are_refused_or_mended(tmp_path: Path):
-    model = ist.library.pendulum(1).set("link/rod_1/inertia", (1.0, -0.1, 1.0, 0.0, 0.0, 0.0))
+    impossible = np.array([[1.0, -0.1, 1.0, 0.0, 0.0, 0.0]])
+    model = dataclasses.replace(ist.library.pendulum(1), link_inertia=impossible)
     path = tmp_path / "robot.mjcf"
     with pytest.raises(BadModel, match="repair='nearest'"):
         ist.export_mjcf(model, path)

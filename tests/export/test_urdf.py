@@ -187,7 +187,8 @@ def test_spherical_joints_are_refused_with_a_remedy(tmp_path: Path):
 
 
 def test_inertias_that_no_body_can_have_are_refused_or_mended(tmp_path: Path):
-    model = ist.library.pendulum(2).set("link/rod_2/inertia", (1.0, 1.0, 3.0, 0.0, 0.0, 0.0))
+    impossible = np.array([[1.0, 1.0, third, 0.0, 0.0, 0.0] for third in (1.0, 3.0)])
+    model = dataclasses.replace(ist.library.pendulum(2), link_inertia=impossible)
     path = tmp_path / "robot.urdf"
     with pytest.raises(BadModel, match=r"of links 'rod_2'.*repair='nearest'"):
         ist.export_urdf(model, path)

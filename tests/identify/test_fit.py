@@ -116,7 +116,7 @@ def test_a_stretched_link_is_found():
 
 
 def test_only_ratios_of_masses_can_be_told_without_forces():
-    model = ist.library.pendulum(2).set("link/inertia", 1e-12)
+    model = ist.library.pendulum(2).set("link/inertia", 0.0)
     begin = ist.State(np.array([1.0, 0.3]), np.zeros(2))
     motion = ist.rollout(model.set("link/mass", [1.0, 1.5]), begin, None, 0.01, 60)
     problem = ist.Problem(model, motion, free=[ist.Free("link/*/mass", low=0.1)], loss="whole_run")
@@ -131,7 +131,7 @@ def test_what_only_appears_together_is_told_as_such():
     """A pendulum without commands: mass, stiffness and damping may all grow by one factor."""
     model = (
         ist.library.pendulum(1)
-        .set("link/inertia", 1e-12)
+        .set("link/inertia", 0.0)
         .set("joint/stiffness", 1.0)
         .set("joint/damping", 0.1)
     )

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.errors import BadFree, BadLog, BadOption
+from isthmus import compile_model
+from isthmus.errors import BadFree, BadLog, BadOption, DataWarning, FitWarning
+from tests import trees
 from tests.identify.motions import DOUBLE, SINGLE, recorded
 
 GOOD = recorded(SINGLE, 41)
@@ -79,3 +84,57 @@ def test_a_signal_that_the_log_lacks_is_named():
 def test_options_that_cannot_work_are_refused(options, error, words):
     with pytest.raises(error, match=words):
         ist.Problem(SINGLE, GOOD, **({"free": FREE} | options)).evaluation  # noqa: B018
+
+
+@pytest.mark.parametrize("heldout", [GOOD, [changed()], [recorded(SINGLE, 31), GOOD]])
+def test_a_fitted_motion_cannot_be_held_out(heldout):
+    with pytest.raises(BadLog, match=r"held-out motion \d is fitted too, as motion 2"):
+        ist.Problem(SINGLE, [recorded(SINGLE, 51), GOOD], free=FREE, heldout=heldout)
+
+
+@pytest.mark.parametrize("penalty", [-1.0, np.nan, np.inf])
+def test_a_penalty_that_rewards_weights_is_refused(penalty):
+    with pytest.raises(BadOption, match="weight_penalty must be a number from 0"):
+        ist.Problem(SINGLE, GOOD, free=FREE, weight_penalty=penalty)
+
+
+def test_wrap_is_true_or_false():
+    """In a process of its own, where nothing checks annotations."""
+    script = (
+        "import isthmus as ist; m = ist.library.pendulum(1); s = ist.State([0.5], [0.0]);"
+        "ist.Problem(m, ist.rollout(m, s, None, 0.01, steps=9), free=[ist.Free('link/*/mass')], wrap='a')"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "wrap must be True or False, not 'a'" in run.stderr
+
+
+@pytest.mark.parametrize("loss", [ist.Windows(10**9), ist.MultipleShooting(41)])
+def test_windows_longer_than_every_log_are_told(loss):
+    with pytest.warns(FitWarning, match="longer than every log, the longest of which has 40"):
+        ist.Problem(SINGLE, GOOD, free=FREE, loss=loss)
+    ist.Problem(SINGLE, GOOD, free=FREE, loss=ist.Windows(40))
+    ist.Problem(SINGLE, GOOD, free=FREE, loss="windows")
+
+
+@pytest.mark.parametrize(
+    ("name", "low"), [("link/*/mass", -1.0), ("joint/*/friction_speed", -0.1), ("stretch/*", -1.0)]
+)
+def test_a_bound_at_which_there_is_no_mechanism_is_refused(name, low):
+    with pytest.raises(BadFree, match=f"low={low:g}, but no mechanism has one below 0"):
+        ist.Problem(SINGLE, GOOD, free=[ist.Free(name, low=low)])
+
+
+def test_a_robot_with_motors_needs_commands():
+    motor = compile_model(trees.pendulum(1, effort=20.0))
+    swing = ist.rollout(motor, ist.State([0.5], [0.0]), None, 0.01, steps=40)
+    ist.Problem(motor, swing, free=FREE)
+    with pytest.warns(DataWarning, match="run 1: there is no 'joint/control'.*commanded no torque"):
+        ist.Problem(motor, ist.Motion(swing.t, swing.q, swing.v), free=FREE)
+
+
+def test_a_rollout_is_a_log():
+    """It holds what acted, so that a fit finds the numbers it was made with."""
+    truth = SINGLE.set("link/mass", [2.0])
+    swing = ist.rollout(truth, ist.State([0.0], [0.0]), GOOD.controls[:-1], 0.01)
+    fit = ist.fit(ist.Problem(SINGLE, swing, free=[ist.Free("link/*/mass")]))
+    np.testing.assert_allclose(fit.model.link_mass, [2.0], rtol=1e-6)

@@ -61,3 +61,25 @@ def test_a_problem_takes_integrators_as_values_and_refuses_what_has_no_effect(lo
     assert problem.scheme == ist.RK4(substeps=2)
     with pytest.raises(BadOption, match="explicit=True is an option of 'semi_implicit'"):
         ist.Problem(ROBOT, log, free=free, integrator="rk4", explicit=True)
+
+
+def test_measured_accelerations_are_used():
+    """Here velocities are not, so that their differences could not be."""
+    clean = ist.rollout(
+        TRUTH,
+        ist.State([0.5, -0.3], [0.0, 0.0]),
+        TORQUE[:300],
+        0.002,
+        record=["joint/acceleration"],
+        explicit=True,
+    )
+    free = [ist.Free("link/*/mass", low=0.1, high=5.0)]
+    known = ROBOT.set("joint/damping", TRUTH.joint_damping).set("joint/friction", 0.15)
+    rough = dataclasses.replace(clean, v=clean.v + 1e-3 * (-1.0) ** np.arange(301)[:, None])
+    fit = ist.fit(ist.Problem(known, rough, free=free, loss="torque"))
+    np.testing.assert_allclose(fit.model.link_mass, TRUTH.link_mass, rtol=5e-3)
+    short = {**clean.signals, "joint/acceleration": np.zeros((301, 1))}
+    with pytest.raises(BadLog, match=r"'joint/acceleration' has shape \(301, 1\)"):
+        ist.fit(
+            ist.Problem(known, dataclasses.replace(clean, signals=short), free=free, loss="torque")
+        )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.errors import BadFree, BadModel, BadWiring
+from isthmus.errors import BadDescription, BadFree, BadModel, BadWiring
 from isthmus.identify.parameters.parameters import parameters
 from isthmus.model.leaves import SWITCHES
 from isthmus.model.model import leaf_fields
@@ -136,3 +136,7 @@ def test_a_joint_with_a_quaternion_takes_no_ends_of_travel_and_no_controller():
     for name in ("joint/lower", "joint/kp"):
         with pytest.raises(BadModel, match=r"'ball'.*quaternion"):
             model.set(name, 0.1)
+        with pytest.raises(BadModel, match=r"'ball'.*quaternion"):
+            jax.eval_shape(lambda x, name=name: model.set(name, x).link_mass, 0.1)
+    with pytest.raises(BadDescription, match="'ball', whose position is a quaternion"):
+        ball.add_actuator_pd("ball", kp=1.0).model()

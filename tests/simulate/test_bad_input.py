@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import equinox as eqx
+import jax
 import numpy as np
 import pytest
 
 from isthmus import RK4, Control, State, compile_model, rollout, rollout_many, step
 from isthmus.errors import BadOption, BadShape, IsthmusError, UnknownSignal
+from isthmus.simulate.observe import observe
 from tests import trees
 
 MODEL = compile_model(trees.pendulum(2))
@@ -66,6 +68,49 @@ FAULTS = {
     "batches differ": (
         lambda: rollout_many(TWO, THREE, None, 0.1, steps=2), BadShape, "one common batch axis; model: 2, state: 3"
     ),
+    "a batch of states in a step": (
+        lambda: step(MODEL, THREE, None, 0.1), BadShape, r"state.q has shape \(3, 2\).*for a batch use rollout_many"
+    ),
+    "a batch of states in a rollout": (
+        lambda: rollout(MODEL, THREE, None, 0.1, steps=2), BadShape, "for a batch use rollout_many"
+    ),
+    "a batch of models": (
+        lambda: rollout(TWO, START, None, 0.1, steps=2), BadShape, "'link/mass' of .* for a batch use rollout_many"
+    ),
+    "a batch of controls": (
+        lambda: rollout(MODEL, START, np.zeros((3, 5, 2)), 0.1), BadShape, "for a batch use rollout_many"
+    ),
+    "times": (
+        lambda: step(MODEL, State(np.zeros(2), np.zeros(2), None, np.zeros(2)), None, 0.1), BadShape, "state.time"
+    ),
+    "a law of one argument": (
+        lambda: rollout(MODEL, START, lambda t: np.zeros(2), 0.1, steps=2), BadOption, "must take two arguments"
+    ),
+    "a law that gives too few torques": (
+        lambda: rollout(MODEL, START, lambda t, s: s.q[:1], 0.1, steps=2), BadShape, r"torque has shape \(1,\)"
+    ),
+    "a law that leaves a prescribed joint": (
+        lambda: rollout(DRIVEN_MODEL, State.neutral(DRIVEN_MODEL), lambda t, s: None, 0.1, steps=2),
+        BadShape, "'axis3' is prescribed",
+    ),
+    "nan state": (
+        lambda: step(MODEL, State(np.array([0.0, np.nan]), np.zeros(2)), None, 0.1), BadOption,
+        r"state.q\[1\] is nan; every number must be finite",
+    ),
+    "infinite velocity": (
+        lambda: rollout(MODEL, State(np.zeros(2), np.array([np.inf, 0.0])), None, 0.1, steps=1), BadOption,
+        r"state.v\[0\] is inf",
+    ),
+    "nan control": (
+        lambda: rollout(MODEL, START, np.array([[0.0, 0.0], [0.0, np.nan]]), 0.1), BadOption,
+        r"control torque\[1, 1\] is nan",
+    ),
+    "complex state": (lambda: State(np.zeros(2) * 1j, np.zeros(2)), BadOption, "real, but complex"),
+    "complex dt": (lambda: step(MODEL, START, None, np.array(0.1j)), BadOption, "dt must be a positive"),
+    "observed state": (lambda: observe(MODEL, LONG, names=["link/pose"]), BadShape, r"state.q has shape \(3,\)"),
+    "observed controls": (
+        lambda: observe(MODEL, THREE, np.zeros((2, 2)), names=["link/pose"]), BadShape, r"torque has shape \(2, 2\)"
+    ),
     "no batch": (lambda: rollout_many(MODEL, START, None, 0.1, steps=2), BadShape, "none has one"),
 }  # fmt: skip
 
@@ -79,7 +124,15 @@ def test_bad_input_is_refused_in_one_sentence(fault):
     assert "\n" not in str(caught.value)
 
 
-def test_a_nan_state_or_control_is_a_value_not_an_exception():
-    """Numbers that fail are values: a batch survives its worst member."""
-    after = step(MODEL, State(np.array([np.nan, 0.0]), np.zeros(2)), None, 0.1)
-    assert np.isnan(after.q).any()
+def test_a_batch_survives_its_worst_member():
+    """Among worlds side by side, nan is a value: the others go on."""
+    q = np.zeros((2, 2))
+    q[0, 0] = np.nan
+    after = rollout_many(MODEL, State(q, np.zeros((2, 2))), None, 0.1, steps=1)
+    assert np.isnan(after.q[0]).any()
+    assert np.isfinite(after.q[1]).all()
+
+
+def test_a_trace_does_not_look_at_values():
+    of_start = lambda q: step(MODEL, State(q, np.zeros(2)), None, 0.1).q
+    assert jax.eval_shape(of_start, np.array([np.nan, 0.0])).shape == (2,)

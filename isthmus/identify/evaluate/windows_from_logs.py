@@ -13,9 +13,12 @@ from isthmus.errors import BadLog
 from isthmus.identify.evaluate.window import Plan, Window
 from isthmus.identify.logs.log import Log, target
 from isthmus.losses.residuals import Channel
-from isthmus.losses.windows import CONTROL, Span
+from isthmus.losses.windows import Span
 from isthmus.model.model import Model
 from isthmus.model.state import fresh_memory, prescribed_rows
+from isthmus.motion.motion import CONTROL
+
+ACCELERATION = "joint/acceleration"
 
 
 def cut_windows(
@@ -68,9 +71,9 @@ def _has_start(log: Log, span: Span, plan: Plan) -> bool:
 
 
 def _compared(model: Model, log: Log, c: Channel, plan: Plan) -> np.ndarray:
-    """What was measured; of commands, which are held from row to row, the mean of two rows."""
+    """What was measured; of commands, which are held from row to row, the mean of two rows, as of velocities."""
     found = target(model, log, c)
-    if not plan.torque or c.name != CONTROL:
+    if not plan.torque or c.name != CONTROL or ACCELERATION in log.signals:
         return found
     return 0.5 * (found + np.concatenate([found[:1], found[:-1]]))
 
@@ -116,10 +119,10 @@ def _window(
     _without_given_rows(weight, plan, span)
     more: dict[str, np.ndarray] = {}
     if plan.torque:
-        rate = np.gradient(log.start_v, log.dt, axis=0)
+        rate = _accelerations(log)
+        weight *= np.all(np.isfinite(padded(rate)), axis=1, keepdims=True)
+        rate = np.nan_to_num(rate)
         more |= {"all_q": padded(log.start_q), "all_v": padded(log.start_v), "all_a": padded(rate)}
-        weight[0] *= float(a > 0)  # differences at the ends of a run are one-sided
-        weight[span.steps] *= float(b < len(log) - 1)
     if plan.margin:
         near = np.clip(np.arange(a - plan.margin, a + plan.margin + 1), 0, len(log) - 1)
         more |= {"around_q": log.start_q[near], "around_v": log.start_v[near]}
@@ -129,6 +132,20 @@ def _window(
         control=jax.tree.map(padded, log.control), target=np.nan_to_num(padded(targets)), weight=weight,
         memory=_memory(model, log, a), **more,
     )  # fmt: skip
+
+
+def _accelerations(log: Log) -> np.ndarray:
+    """As measured, or differences of velocities, (rows, dof); nan at the ends of a run, where these are one-sided."""
+    measured = log.signals.get(ACCELERATION)
+    if measured is None:
+        rate = np.gradient(log.start_v, log.dt, axis=0)
+        rate[[0, -1]] = np.nan
+        return rate
+    if measured.shape != log.v.shape:
+        raise BadLog(
+            f"{log.name}: {ACCELERATION!r} has shape {measured.shape}; needed is {log.v.shape}."
+        )
+    return measured
 
 
 def _without_given_rows(weight: np.ndarray, plan: Plan, span: Span) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Iterator, Sequence
 
+import jax
 import numpy as np
 
-from isthmus.errors import BadLog
+from isthmus.dynamics.actuators import has_motors
+from isthmus.errors import BadLog, DataWarning
 from isthmus.identify.logs.log import Log, differentiated, target
 from isthmus.identify.parameters.parameters import Parameters
 from isthmus.losses.residuals import Channel
 from isthmus.model.model import Model
+from isthmus.motion.motion import CONTROL, Motion
 
 UNITS = {
     180.0 / np.pi: "velocities seem to be in degrees a second, positions in radians",
@@ -41,6 +45,38 @@ def check_logs(logs: Sequence[Log], channels: Sequence[Channel], parameters: Par
     faults = [fault for rule in RULES for fault in rule(compared)]
     if faults:
         raise BadLog(" ".join(dict.fromkeys(faults)))
+
+
+def check_heldout(fitted: Sequence[Motion], heldout: Sequence[Motion]) -> None:
+    """Refuses to judge a fit by a motion that it has seen."""
+    for k, motion in enumerate(heldout):
+        for n, seen in enumerate(fitted):
+            if motion is seen or _equal(motion, seen):
+                raise BadLog(
+                    f"held-out motion {k + 1} is fitted too, as motion {n + 1}: its error would say nothing about "
+                    "new motions. Hold out another one, or a part: motion.split(share=0.8)."
+                )
+
+
+def _equal(a: Motion, b: Motion) -> bool:
+    """Whether two motions hold the same numbers."""
+    one, other = jax.tree.leaves(a), jax.tree.leaves(b)
+    return len(one) == len(other) and all(
+        np.array_equal(x, y, equal_nan=True) for x, y in zip(one, other, strict=True)
+    )
+
+
+def warn_without_commands(model: Model, logs: Sequence[Log]) -> None:
+    """Warns of logs without commands of a model with motors: their torque counts as zero."""
+    silent = [log.name for log in logs if log.control.torque is None]
+    if silent and has_motors(model) and np.any(model.joint_effort):
+        command = "a position of 0" if model.position_controlled else "no torque"
+        warnings.warn(
+            f"{', '.join(silent)}: there is no {CONTROL!r}, so the motors of {model.name!r} are taken to be commanded "
+            f"{command}; add what they were commanded as motion.signals[{CONTROL!r}] (zeros, if nothing).",
+            DataWarning,
+            stacklevel=4,
+        )
 
 
 def rows_are_close_together(compared: Compared) -> Iterator[str]:

@@ -12,11 +12,10 @@ import numpy as np
 
 from isthmus.errors import BadLog
 from isthmus.losses.residuals import HEADING, Channel, headings
-from isthmus.losses.windows import CONTROL, EXTRA, FORCE
 from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
-from isthmus.motion.motion import Motion
+from isthmus.motion.motion import CONTROL, EXTRA, FORCE, Motion
 from isthmus.phases import counted
 
 

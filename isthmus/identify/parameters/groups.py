@@ -61,6 +61,8 @@ class Group:
     apply: Callable[[Setting, AnyArray], Setting]
     """The setting with these numbers in it."""
     default_low: float = -np.inf
+    least: float = -np.inf
+    """Below this number there is no such mechanism."""
     report: Callable[[AnyArray], AnyArray] | None = None
     """From the coordinates of the search to what is reported; None: they are the same."""
     typical: float | None = None

@@ -71,9 +71,9 @@ def leaf(model: Model, free: Free) -> list[Group]:
 
     if free.shared:
         start = starting(free, float(np.mean(here)), (1,))
-        return [Group(free, (free.name,), (spec.unit,), start, apply, low)]
+        return [Group(free, (free.name,), (spec.unit,), start, apply, low, low)]
     units = leaf_units(model, spec, rows)
-    return [Group(free, names, units, starting(free, here.ravel(), (here.size,)), apply, low)]
+    return [Group(free, names, units, starting(free, here.ravel(), (here.size,)), apply, low, low)]
 
 
 def _rows(model: Model, spec: LeafSpec, name: str, pattern: str | None) -> np.ndarray | None:
@@ -206,4 +206,4 @@ def stretched(model: Model, free: Free) -> list[Group]:
 
     labels = (free.name,) if free.shared else tuple(f"stretch/{link}" for link in links)
     start = starting(free, 1.0, (len(labels),))
-    return [Group(free, labels, ("1",), start, apply, 0.0, linear=False)]
+    return [Group(free, labels, ("1",), start, apply, 0.0, 0.0, linear=False)]

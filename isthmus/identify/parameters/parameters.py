@@ -229,7 +229,12 @@ def _refuse_faults(groups: Sequence[Group]) -> None:
             faults.append(f"{twice[0]!r} is free twice; leave one of the two out.")
         seen |= set(group.labels)
         low, high = group.bound("low"), group.bound("high")
-        if np.any(low >= high):
+        if np.any(low < group.least):
+            faults.append(
+                f"{group.free.name!r} has low={low.min():g}, but no mechanism has one below {group.least:g}: "
+                "raise low, or leave it out."
+            )
+        elif np.any(low >= high):
             faults.append(
                 f"{group.free.name!r} has low={low.max():g} and high={high.min():g}: nothing lies between."
             )

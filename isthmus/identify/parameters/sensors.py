@@ -29,7 +29,7 @@ def step(model: Model, free: Free) -> list[Group]:
     def apply(setting: Setting, x: AnyArray) -> Setting:
         return dataclasses.replace(setting, dt=x[0])
 
-    return [Group(free, ("dt",), ("s",), starting(free, 0.0, (1,)), apply, 0.0)]
+    return [Group(free, ("dt",), ("s",), starting(free, 0.0, (1,)), apply, 0.0, 0.0)]
 
 
 def delay(channels: Channels, free: Free) -> list[Group]:
