@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from isthmus.blueprint import checks
+from isthmus.blueprint.neighbours import neighbours
 from isthmus.blueprint.plan import (
     inputs_of,
     kind_of,
@@ -71,6 +72,7 @@ class Blueprint:
         plans = [wired.plan for wired in (*model.networks, *new)]
         checks.circles(plans)
         checks.replacements(plans)
+        neighbours(plans)
         hybrid = dataclasses.replace(model, networks=(*model.networks, *new))
         for plan in plans:
             checks.order(hybrid, plan)

@@ -38,15 +38,14 @@ def target(model: Model, place: Place) -> None:
 def order(model: Model, plan: Plan) -> None:
     """Refuses targets that the step does not compute, and inputs that come later in it."""
     known = [spec.name for spec in signals_of(model)]
-    if plan.target not in known:
+    now = [r for r in plan.readings if not r.name.startswith((PREVIOUS, "extra/"))]
+    if missing := [name for name in (plan.target, *(r.name for r in now)) if name not in known]:
         raise BadWiring(
-            f"{plan.target!r} belongs to the articulated body algorithm, which this model cannot use: joints mimic "
-            "others, or a coupled Lagrangian shares inertia between joints."
+            f"the wire to {plan.target!r}: {missing[0]!r} belongs to the articulated body algorithm, which this model "
+            "cannot use: joints mimic others, or a network with coupled=True couples them."
         )
     at = known.index(plan.target)
-    for reading in plan.readings:
-        if reading.name.startswith((PREVIOUS, "extra/")):
-            continue
+    for reading in now:
         if known.index(reading.name) > at:
             raise BadWiring(
                 f"the wire to {plan.target!r} reads {reading.text!r}, which comes later in the step. "

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
-
 from isthmus.blueprint import checks
 from isthmus.blueprint.resolve import Place, place, reading
 from isthmus.blueprint.wire import Named, Wire
@@ -70,10 +68,7 @@ def outputs_of(plan: Plan) -> int:
         return 1
     if plan.law == "internal":
         return 6
-    count = int(np.prod(plan.shape)) * (
-        1 if plan.rows is None else len(plan.rows) // (plan.units or 1)
-    )
-    return triangle(count) if plan.coupled else count
+    return triangle(plan.numbers) if plan.coupled else plan.numbers
 
 
 def previous_of(plan: Plan) -> list[str]:

@@ -16,7 +16,7 @@ from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics
 from isthmus.dynamics.rnea import LinkDynamics, link_dynamics, torques_of, upwards
-from isthmus.model.levels import dofs_of, joints_in_order, levels_of, pairs_of
+from isthmus.model.levels import dofs_of, in_order, joints_in_order, levels_of, pairs_of
 from isthmus.model.model import Model
 from isthmus.model.state import prescribed_rows
 from isthmus.networks.signals import NO_SIGNALS, Signal
@@ -31,8 +31,8 @@ class AddedInertia(eqx.Module):
 
     joint: Joints | None = None
     """For each degree of freedom, beside the armature [kg·m², kg]."""
-    link: Float[AnyArray, "links 6"] | None = None
-    """For each link along the axes of its frame; gravity does not act on it [kg·m², kg]."""
+    link: Float[AnyArray, "links 6 6"] | None = None
+    """For each link, in its frame; it resists the accelerations of joints only, not gravity or `J̇ v` [kg·m², kg]."""
     dof: Float[AnyArray, "dof dof"] | None = None
     """A matrix in joint space [kg·m², kg·m, kg]."""
 
@@ -77,7 +77,8 @@ def forward_dynamics_at(
     if model.mimics or added.dof is not None:
         return _by_mass_matrix(model, k, link, tau, prescribed, added)
     I, c, p = link
-    I, p = (I, p) if added.link is None else _resisting(model, k, I, p, added.link)
+    if added.link is not None:
+        I, p = I + added.link, p - mv(added.link, _with_joints_at_rest(model, k.X, c))
     if model.prescribed:
         c = c + _given_accelerations(model, k, prescribed)
     rotor = model.joint_armature if added.joint is None else model.joint_armature + added.joint
@@ -117,13 +118,14 @@ def forward_dynamics_at(
     return joints_in_order(levels, qdd, given, rows)
 
 
-def _resisting(
-    model: Model, k: Kinematics, I: AnyArray, p: AnyArray, drag: AnyArray
-) -> tuple[AnyArray, AnyArray]:
-    """Inertias and bias forces with drag at the end of the step; drag resists true accelerations, without gravity."""
-    rising = mtv(k.rotation, jnp.broadcast_to(-jnp.asarray(model.gravity), k.position.shape))
-    still = jnp.concatenate([jnp.zeros_like(rising), rising], axis=1)
-    return I + drag[:, :, None] * np.eye(6)[None], p - drag * still
+def _with_joints_at_rest(model: Model, X: AnyArray, c: AnyArray) -> AnyArray:
+    """Accelerations of the links while those of all joints are zero: gravity and velocity products."""
+    a: list[AnyArray] = []
+    levels = levels_of(model)
+    for n, level in enumerate(levels):
+        above = upwards(model.gravity)[None] if n == 0 else level.from_parents(a[n - 1])
+        a.append(mv(level.of(X), above) + level.of(c))
+    return in_order(levels, a)
 
 
 def _publish_prescribed(model: Model, signal: Signal) -> None:
@@ -164,7 +166,7 @@ def _by_mass_matrix(
     H = H if added.dof is None else H + added.dof
     if added.link is not None:
         J = link_jacobians(model, k)
-        H = H + jnp.einsum("lin,li,lim->nm", J, added.link, J)
+        H = H + jnp.einsum("lin,lij,ljm->nm", J, added.link, J)
     C = torques_of(model, k, link, jnp.zeros(model.dof, k.X.dtype))
     if not model.prescribed:
         return jnp.linalg.solve(H, tau - C)

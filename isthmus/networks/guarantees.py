@@ -15,8 +15,10 @@ class Dissipative:
 
     Targets: `joint/passive_torque`, `link/external_force`. By default `D` is diagonal, so that each row's power is
     never positive, exactly; `coupled=True` learns a whole matrix, with `rows="each"` one for each link or joint
-    (power ≤ 0 up to rounding). An implicit step takes
-    the force implicitly, so that no strength of it makes a step unstable.
+    (power ≤ 0 up to rounding); one that couples joints takes the accelerations from the mass matrix.
+    The semi-implicit integrator takes the force as `−D v⁺`, with the velocity at the end of the step: the step ends
+    with no more kinetic energy, in the inertia at its beginning, than without the network, whatever dt. Explicit
+    schemes (`explicit=True`, Euler, RK4) cannot promise that, and warn.
     """
 
     net: Any

@@ -15,8 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.model.coordinates import plus
-from isthmus.networks.wired import Wired
+from isthmus.networks.wired import Plan, Wired
 from isthmus.spatial import rotations
+from isthmus.spatial.products import mmt, mtv, mv
 from isthmus.types import AnyArray
 
 CONJUGATE = {
@@ -32,8 +33,9 @@ class Effect:
     """What a wire adds, for each signal that it acts on; and what an implicit step must know of it."""
 
     of: dict[str, AnyArray]
-    slopes: dict[str, AnyArray] = dataclasses.field(default_factory=dict)
-    """Damping coefficients, in the whole shape of the signal."""
+    damping: dict[str, AnyArray] = dataclasses.field(default_factory=dict)
+    """`D` of a force `−D v`: its diagonal, in the whole shape of the signal; a block (6, 6) for each link; or, where it
+    couples rows, the axes of the signal twice: (dof, dof), (links, 6, links, 6)."""
     inertia: AnyArray | None = None
     """Inertia added in joint space, (dof, dof)."""
 
@@ -49,16 +51,25 @@ def dissipative(wired: Wired, signals: Any, y: AnyArray) -> Effect:
     speed = jnp.asarray(signals[CONJUGATE[plan.target]])
     rows = np.array(plan.rows, dtype=np.int32)
     v = speed[rows]
-    if plan.coupled:
-        units = v.reshape(plan.units or 1, -1)
-        D = jax.vmap(lambda y: _semidefinite(y, units.shape[1]))(y.reshape(len(units), -1))
-        force = -jnp.einsum("uij,uj->ui", D, units).reshape(v.shape)
-        strength = jnp.sum(jnp.abs(D), axis=2).reshape(v.shape)  # diagonal, and no smaller than D
+    if plan.coupled and plan.numbers > 1:
+        units = v.reshape(-1, plan.numbers)
+        L, d = jax.vmap(lambda y: _factors(y, plan.numbers))(y.reshape(len(units), -1))
+        force = -mv(L, d * mtv(L, units)).reshape(v.shape)  # exactly zero where Lᵀv is
+        D = _in_whole(speed, rows, plan, mmt(L * d[:, None, :], L))
     else:
         strength = wired.in_rows(jnp.maximum(y, 0.0))
         force = -strength * v
-    slope = jnp.zeros_like(speed).at[rows].set(strength)
-    return Effect({plan.target: force}, {plan.target: slope})
+        D = jnp.zeros_like(speed).at[rows].set(strength)
+    return Effect({plan.target: force}, {plan.target: D})
+
+
+def _in_whole(speed: AnyArray, rows: np.ndarray, plan: Plan, D: AnyArray) -> AnyArray:
+    """Matrices for each unit of a wire, as `Effect.damping` has them."""
+    if speed.ndim == 2 and not plan.couples_joints:
+        return jnp.zeros((*speed.shape, speed.shape[1]), speed.dtype).at[rows].set(D)
+    at = np.arange(speed.size, dtype=np.int32).reshape(speed.shape)[rows].reshape(D.shape[:2])
+    whole = jnp.zeros((speed.size, speed.size), speed.dtype)
+    return whole.at[at[:, :, None], at[:, None, :]].set(D).reshape(speed.shape * 2)
 
 
 def conservative(wired: Wired, signals: Any, y: AnyArray) -> Effect:
@@ -95,14 +106,14 @@ def lagrangian(wired: Wired, signals: Any, y: AnyArray) -> Effect:
     def momentum(q: AnyArray) -> AnyArray:
         answer, _ = wired.answer({"joint/position": q}, None, None)
         answer = answer.reshape(-1)
-        if wired.plan.coupled:
+        if wired.plan.couples_joints:
             return _semidefinite(answer, len(rows)) @ v_rows
         return jnp.maximum(answer, 0.0) * v_rows
 
     _, changing = jax.jvp(momentum, (q,), (v,))
     energy_slope = jax.grad(lambda q: 0.5 * jnp.dot(v_rows, momentum(q)))(q)
     torque = jnp.zeros_like(v).at[rows].add(-changing) + energy_slope
-    if not wired.plan.coupled:
+    if not wired.plan.couples_joints:
         return Effect(
             {"joint/armature": jnp.maximum(y.reshape(-1), 0.0), "joint/passive_torque": torque}
         )
@@ -120,10 +131,15 @@ def triangle(n: int) -> int:
     return n * (n + 1) // 2
 
 
+def _factors(y: AnyArray, n: int) -> tuple[AnyArray, AnyArray]:
+    """`L`, lower triangular with ones on its diagonal, and `max(d, 0)` of `D = L max(d, 0) Lᵀ`."""
+    return jnp.eye(n, dtype=y.dtype).at[np.tril_indices(n, -1)].set(y[n:]), jnp.maximum(y[:n], 0.0)
+
+
 def _semidefinite(y: AnyArray, n: int) -> AnyArray:
-    """`L max(d, 0) Lᵀ`, L with ones on its diagonal: zero where `d` is, yet with a slope there."""
-    L = jnp.eye(n, dtype=y.dtype).at[np.tril_indices(n, -1)].set(y[n:])
-    return (L * jnp.maximum(y[:n], 0.0)[None]) @ L.T
+    """`L max(d, 0) Lᵀ`: zero where `d` is, yet with a slope there."""
+    L, d = _factors(y, n)
+    return (L * d[None]) @ L.T
 
 
 LAWS: dict[str, Callable[[Wired, Any, AnyArray], Effect]] = {

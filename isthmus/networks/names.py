@@ -139,7 +139,7 @@ def select(model: Model, text: str, extra: tuple[str, ...] = ()) -> Selection:
 def _published(model: Model, spec: SignalSpec) -> bool:
     if spec.rows == "point":
         return bool(model.point_names)
-    shared = any(wired.plan.law == "lagrangian" and wired.plan.coupled for wired in model.networks)
+    shared = any(wired.plan.couples_joints for wired in model.networks)
     return not ((model.mimics or shared) and spec.name in (*INWARDS, *OUTWARDS))
 
 

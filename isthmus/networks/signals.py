@@ -2,8 +2,8 @@
 
 Physics code calls `x = signal("joint/torque", x)`, or `signal("link/bias_force", x, row=i)` inside a pass over the
 tree. `Signals` stores the value under its name and returns it, corrected where a wire of the model says so;
-`NO_SIGNALS` returns it unchanged. A `Signals` lives for one evaluation, while tracing; values that are not read leave
-no operation in the compiled program.
+`NO_SIGNALS` returns it unchanged. A `Signals` lives for one evaluation, while tracing, and is called outside any `vmap`
+within it (batch the whole step instead); values that are not read leave no operation in the compiled program.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from typing import Any, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
+from jax.extend.core import get_opaque_trace_state
+from jax.interpreters.partial_eval import DynamicJaxprTracer
 
-from isthmus.errors import UnknownSignal, did_you_mean
+from isthmus.errors import BadWiring, UnknownSignal, did_you_mean
 from isthmus.model.levels import Entries
 from isthmus.networks.laws import LAWS, Effect
 from isthmus.networks.wired import Wired
@@ -33,12 +36,15 @@ class Signal(abc.ABC):
         """The value of the signal `name`, corrected; `row`: only these rows of it."""
 
     @abc.abstractmethod
-    def slope(self, name: str, slope: T) -> T | AnyArray:
-        """The slope of the signal `name`, for an implicit step, where its own is `slope`; None: zero.
+    def slope(self, name: str, slope: AnyArray) -> AnyArray:
+        """The slope of the signal `name`, for an implicit step, where its own is `slope`.
 
-        A wire that scales the signal scales its slope, one that replaces the signal leaves none of it, and a
-        dissipative one adds its own.
+        A wire that scales the signal scales its slope, one that replaces the signal leaves none of it.
         """
+
+    @abc.abstractmethod
+    def damping(self, name: str) -> list[AnyArray]:
+        """Damping that dissipative wires put on the signal, for an implicit step, as in `Effect.damping`."""
 
     @abc.abstractmethod
     def added_inertia(self) -> AnyArray | None:
@@ -51,8 +57,11 @@ class NoSignals(Signal):
     def __call__(self, name: str, value: T, row: Row = None) -> T:
         return value
 
-    def slope(self, name: str, slope: T) -> T:
+    def slope(self, name: str, slope: AnyArray) -> AnyArray:
         return slope
+
+    def damping(self, name: str) -> list[AnyArray]:
+        return []
 
     def added_inertia(self) -> None:
         return None
@@ -66,6 +75,7 @@ class Signals(Signal):
 
     def __init__(self, model: Any = None, memory: Any = None, dt: Any = None) -> None:
         self.published: dict[str, Any] = {}
+        self._level = get_opaque_trace_state()
         self.model, self.dt = model, dt
         self._wires: tuple[Wired, ...] = () if model is None else model.networks
         self._memory = memory or {}
@@ -75,6 +85,11 @@ class Signals(Signal):
             self.published[f"previous/{name}"] = value
 
     def __call__(self, name: str, value: T, row: Row = None) -> T:
+        if get_opaque_trace_state() != self._level and _is_transformed(value):
+            raise BadWiring(
+                f"the signal {name!r} is called inside a jax.vmap (or jvp, grad) within the step, where its value is "
+                "one of many: call it outside, with the whole array."
+            )
         for wired in self._wires:
             if name in wired.plan.targets:
                 self.published[name] = value if row is None else self.published.get(name, [])
@@ -109,17 +124,15 @@ class Signals(Signal):
             return jnp.concatenate(parts)[np.argsort(np.concatenate(rows))]
         return jnp.asarray(value)
 
-    def slope(self, name: str, slope: Any) -> Any:
+    def slope(self, name: str, slope: AnyArray) -> AnyArray:
         for wired in self._wires:
             effect = self._effects.get(wired.name)
-            if effect is None or name not in wired.plan.targets:
-                continue
-            if slope is not None and name == wired.plan.target:
+            if effect is not None and name == wired.plan.target:
                 slope = wired.corrected_slope(slope, effect.of[name])
-            if name in effect.slopes:
-                own = effect.slopes[name]
-                slope = own if slope is None else slope + own
         return slope
+
+    def damping(self, name: str) -> list[AnyArray]:
+        return [e.damping[name] for e in self._effects.values() if name in e.damping]
 
     def added_inertia(self) -> AnyArray | None:
         found = [e.inertia for e in self._effects.values() if e.inertia is not None]
@@ -139,6 +152,11 @@ class Signals(Signal):
         if "networks" in memory:
             after["networks"] = {**memory["networks"], **self._after}
         return after
+
+
+def _is_transformed(value: Any) -> bool:
+    """Whether a value stands for many of them, or for a value with a derivative."""
+    return isinstance(value, Tracer) and not isinstance(value, DynamicJaxprTracer)
 
 
 def _rows(row: Any, part: AnyArray) -> tuple[np.ndarray, AnyArray]:

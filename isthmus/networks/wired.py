@@ -6,6 +6,7 @@ All that was decided when attaching stands in a static `Plan`; the network and i
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
@@ -96,6 +97,18 @@ class Plan:
     links: tuple[int, int] | None = None
     """The two links of an internal force."""
     coupled: bool = False
+    """Whether a law takes the outputs as a matrix."""
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers of the target each unit has."""
+        rows = 1 if self.rows is None else len(self.rows) // (self.units or 1)
+        return rows * math.prod(self.shape)
+
+    @property
+    def couples_joints(self) -> bool:
+        """Whether its matrix couples joints: the accelerations then come from the mass matrix."""
+        return self.coupled and self.numbers > math.prod(self.shape)
 
 
 class Wired(eqx.Module):

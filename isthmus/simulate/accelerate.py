@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
 from isthmus.dynamics.aba import AddedInertia, forward_dynamics_at
 from isthmus.dynamics.actuators import motor_slope
 from isthmus.dynamics.exact import exact
+from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.passive import limit_slopes, passive_slope
 from isthmus.dynamics.rnea import inverse_dynamics_at
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.networks.signals import Signal
 from isthmus.simulate.forces import Forces, forces
-from isthmus.types import Joints, Scalar
+from isthmus.types import AnyArray, Joints, Scalar
 
 
 def accelerate(
@@ -75,8 +77,10 @@ def _at_end_of_step(
     if dt is None:
         return AddedInertia(dof=acting.inertia), None
     model = acting.model
-    drag = signal.slope("link/external_force", None)
+    joint, link, dof = _learned_damping(acting, signal)
     resistance = dt * signal.slope("joint/passive_torque", passive_slope(model, acting.v))
+    if (learned := _sum(joint)) is not None:
+        resistance = resistance + dt * learned
     if model.position_controlled:
         resistance = resistance + dt * signal.slope("joint/motor_torque", motor_slope(model))
     ahead = None
@@ -87,4 +91,22 @@ def _at_end_of_step(
         resistance = resistance + dt * (damping + dt * stiffness)
         ahead = signal.slope("joint/torque", -dt * stiffness * acting.v)
     resistance = signal.slope("joint/torque", resistance)
-    return AddedInertia(resistance, None if drag is None else dt * drag, acting.inertia), ahead
+    link = [dt * D for D in link]
+    dof = [dt * D for D in dof] + ([] if acting.inertia is None else [acting.inertia])
+    return AddedInertia(resistance, _sum(link), _sum(dof)), ahead
+
+
+def _learned_damping(acting: Forces, signal: Signal) -> tuple[list, list, list]:
+    """Damping by networks: of each degree of freedom, of each link (6, 6), and matrices in joint space."""
+    joint, link = signal.damping("joint/passive_torque"), signal.damping("link/external_force")
+    dof = [D for D in joint if D.ndim == 2]
+    if several := [D for D in link if D.ndim == 4]:
+        J = link_jacobians(acting.model, acting.kinematics)
+        dof += [jnp.einsum("lin,likj,kjm->nm", J, D, J) for D in several]
+    diagonal = [D[:, :, None] * np.eye(6)[None] for D in link if D.ndim == 2]
+    blocks = [D for D in link if D.ndim == 3]
+    return [D for D in joint if D.ndim == 1], diagonal + blocks, dof
+
+
+def _sum(parts: list) -> AnyArray | None:
+    return sum(parts[1:], start=parts[0]) if parts else None

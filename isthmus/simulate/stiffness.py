@@ -1,4 +1,4 @@
-"""A warning for time steps that are too long for explicitly taken dry friction."""
+"""Warnings about resistance that a scheme takes explicitly: learned drag, and dry friction where `dt` is too long."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ _mass_matrix = jax.jit(
 
 def warn_if_stiff(model: Model, state: State, dt: Number, scheme: Integrator) -> None:
     """Warns where `dt · friction / (friction_speed · H_ii) > 1`: such a joint would shake instead of stopping."""
-    implicit = isinstance(scheme, SemiImplicit) and not scheme.explicit
-    if implicit or is_traced((model, state, dt)) or not np.any(model.joint_friction):
+    if isinstance(scheme, SemiImplicit) and not scheme.explicit:
+        return
+    _warn_of_drag(model, scheme)
+    if is_traced((model, state, dt)) or not np.any(model.joint_friction):
         return
     if np.ndim(state.q) != 1 or np.ndim(model.link_mass) != 1:
         return
@@ -37,4 +39,16 @@ def warn_if_stiff(model: Model, state: State, dt: Number, scheme: Integrator) ->
             f"joint/friction_speed, or leave explicit=True out.",
             StepWarning,
             stacklevel=3,
+        )
+
+
+def _warn_of_drag(model: Model, scheme: Integrator) -> None:
+    """Warns that an explicit scheme may create energy from the force of a dissipative network."""
+    if names := [repr(w.name) for w in model.networks if w.plan.law == "dissipative"]:
+        warnings.warn(
+            f"{scheme.name!r} takes the force −D v of Dissipative networks ({', '.join(names)}) explicitly: its power "
+            "is never positive, but a step creates energy where dt·D exceeds twice the inertia. Use the semi-implicit "
+            "integrator without explicit=True, which never does, or keep dt short.",
+            StepWarning,
+            stacklevel=4,
         )

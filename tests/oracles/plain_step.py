@@ -22,13 +22,8 @@ from tests.oracles.plain_spatial import (
 )
 
 SIZES = {
-    "fixed": (0, 0),
-    "revolute": (1, 1),
-    "prismatic": (1, 1),
-    "planar": (3, 3),
-    "spherical": (4, 3),
-    "free": (7, 6),
-}
+    "fixed": (0, 0), "revolute": (1, 1), "prismatic": (1, 1), "planar": (3, 3), "spherical": (4, 3), "free": (7, 6)
+}  # fmt: skip
 SOFT = 0.1
 
 

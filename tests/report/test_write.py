@@ -109,7 +109,8 @@ def test_a_long_log_makes_no_large_page():
         np.resize(log.v, (rows, 1)),
         {"joint/control": np.zeros((rows, 1))},
     )
-    again = dataclasses.replace(fit.problem, motions=[long] * 3)
+    logs = [dataclasses.replace(long, q=long.q + 1e-6 * k) for k in range(3)]
+    again = dataclasses.replace(fit.problem, motions=logs)
     again.evaluation.compiled = fit.problem.evaluation.compiled
     assert len(page(fit, problem=again)) < 1_500_000
 

@@ -58,7 +58,7 @@ def test_rows_and_patterns_pick_from_the_whole_signal(key):
     ]  # fmt: skip
     motion = rollout(ARM, State.random(ARM, key), np.ones((4, 7)), 1e-3, record=names)
     s = motion.signals
-    assert set(s) == set(names)
+    assert set(s) == {*names, "joint/control"}  # which every rollout keeps
     np.testing.assert_array_equal(s["joint/torque[axis3]"], s["joint/torque"][:, 2])
     np.testing.assert_array_equal(s["joint/axis3/torque"], s["joint/torque"][:, 2])
     np.testing.assert_array_equal(s["joint/*/torque"], s["joint/torque"])
