@@ -50,7 +50,7 @@ CASES = {
             ist.Wire("joint/armature", "joint/position", ist.Lagrangian(NET, coupled=True)),
             ist.Wire("link/articulated_inertia", "time", NET),
         ],
-        BadWiring, "coupled Lagrangian",
+        BadWiring, "articulated body algorithm.*coupled=True",
     ),
     "no rows to share": ([ist.Wire("gravity", "time", NET, rows="each")], BadWiring, "a signal with rows"),
     "dissipative elsewhere": (
