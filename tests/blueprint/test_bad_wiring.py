@@ -41,6 +41,17 @@ CASES = {
     "level by level": (
         [ist.Wire("link/articulated_inertia", "link/articulated_inertia", NET, rows="each")], BadWiring, "link by link",
     ),
+    "another of the same pass": (
+        [ist.Wire("joint/articulated_torque", "link/articulated_inertia", NET)], BadWiring, "link by link",
+    ),
+    "nothing follows": ([ist.Wire("link/pose", "time", NET)], BadWiring, "nothing in a step follows"),
+    "outside of the algorithm": (
+        [
+            ist.Wire("joint/armature", "joint/position", ist.Lagrangian(NET, coupled=True)),
+            ist.Wire("link/articulated_inertia", "time", NET),
+        ],
+        BadWiring, "articulated body algorithm.*coupled=True",
+    ),
     "no rows to share": ([ist.Wire("gravity", "time", NET, rows="each")], BadWiring, "a signal with rows"),
     "dissipative elsewhere": (
         [ist.Wire("joint/torque", Q_V, ist.Dissipative(NET))], BadWiring, "'joint/passive_torque'",

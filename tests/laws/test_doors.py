@@ -17,7 +17,7 @@ from isthmus.model.state import fresh_memory
 from isthmus.networks.names import shape_of, signals_of
 from tests import trees
 from tests.blueprint.support import attached, targets_of
-from tests.oracles import plain_step
+from tests.oracles import plain_spatial, plain_step
 
 DT = 0.02
 FRICTION = {"damping": 0.2, "friction": 0.3, "friction_speed": 0.05, "stiffness": 1.5}
@@ -108,12 +108,12 @@ class Correction:
     def moved(self, X, y):
         """A transform: replaced, or displaced in the child's frame."""
         if self.mode == "replace":
-            return plain_step.plucker(turned(y[:3]), y[3:])
+            return plain_spatial.plucker(turned(y[:3]), y[3:])
         if self.mode == "scale":
             R = X[:3, :3].T
             P = -R @ X[3:, :3]
-            y = y * np.concatenate([plain_step.log(R), R.T @ [P[2, 1], P[0, 2], P[1, 0]]])
-        return plain_step.plucker(turned(y[:3]), y[3:]) @ X
+            y = y * np.concatenate([plain_spatial.log(R), R.T @ [P[2, 1], P[0, 2], P[1, 0]]])
+        return plain_spatial.plucker(turned(y[:3]), y[3:]) @ X
 
     def slope(self, name, slope):
         if name != self.target or self.mode == "add":
@@ -139,7 +139,7 @@ def full(numbers):
 
 
 def turned(turn):
-    return expm(plain_step.skew(turn))
+    return expm(plain_spatial.skew(turn))
 
 
 def steps_of(model, values, name, integrator) -> np.ndarray:
@@ -249,5 +249,5 @@ def test_poses_follow_a_corrected_transform():
         P = -X[:3, :3].T @ X[3:, :3]
         R, p = R @ X[:3, :3].T, p + R @ [P[2, 1], P[0, 2], P[1, 0]]
         np.testing.assert_allclose(pose[:3], p, atol=1e-12)
-        np.testing.assert_allclose(plain_step.matrix(pose[3:]), R, atol=1e-12)
+        np.testing.assert_allclose(plain_spatial.matrix(pose[3:]), R, atol=1e-12)
     np.testing.assert_allclose(found["point/position"][0], p + R @ [0.1, 0.2, 0.3], atol=1e-12)
