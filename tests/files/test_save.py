@@ -55,7 +55,7 @@ def wires(key) -> dict[str, ist.Wire]:
         "Constant": ist.Wire("link/mass[rod_1]", (), ist.Constant(), mode="scale"),
         "GRU": ist.Wire(torque, MOTION, ist.GRU(3), rows="each"),
         "Filter": ist.Wire("joint/torque", ["joint/torque", "extra/heat"], ist.Filter(2)),
-        "replace": ist.Wire("joint/torque", ["time"], ist.MLP(2, 0), mode="replace"),
+        "replace": ist.Wire("joint/motor_torque", ["time"], ist.MLP(2, 0), mode="replace"),
         "Dissipative": ist.Wire(torque, MOTION, ist.Dissipative(ist.MLP(3, 1), coupled=True)),
         "Conservative": ist.Wire(torque, "joint/position", ist.Conservative(ist.MLP(3, 1))),
         "Internal": ist.Wire("link/external_force", MOTION, ist.Internal(ist.Linear(), ("rod_1", "rod_2"))),
