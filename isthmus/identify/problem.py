@@ -85,6 +85,12 @@ class Problem:
             raise BadLog("there is no motion to fit: give motions=.")
         check_heldout(*self.runs)
         check_logs(self.logs, self.channels, self.parameters)
+        for wired in self.template.networks:
+            if wired.plan.target in self.kind.blind_to:
+                raise BadOption(
+                    f"the loss of torques does not see the wire {wired.name!r}: it corrects {wired.plan.target!r}, "
+                    "which is not computed from a measured motion. Correct 'joint/passive_torque', or simulate."
+                )
         if self.kind.simulates:
             warn_without_commands(self.template, self.logs)
         if doubt := self.kind.doubt(max(map(len, self.logs))):

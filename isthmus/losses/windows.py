@@ -13,6 +13,7 @@ import numpy as np
 
 from isthmus.errors import BadLog, BadOption, did_you_mean
 from isthmus.motion.motion import CONTROL, EXTRA, FORCE, Motion
+from isthmus.networks.names import INWARDS, OUTWARDS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +31,8 @@ class AbstractLoss(abc.ABC):
 
     simulates: ClassVar[bool] = True
     """False: torques of the measured motion are computed, and nothing is simulated."""
+    blind_to: ClassVar[tuple[str, ...]] = ()
+    """Signals that the loss does not compute, so that it cannot see what a network makes of them."""
     lengthen_horizon: ClassVar[bool] = False
     """Whether windows are so long that a search should fit their beginnings first."""
     description: ClassVar[str] = (
@@ -164,6 +167,9 @@ class TorqueLoss(AbstractLoss):
     """
 
     simulates: ClassVar[bool] = False
+    blind_to: ClassVar[tuple[str, ...]] = (
+        "joint/torque", "joint/acceleration", "joint/new_velocity", "joint/new_position", *INWARDS, *OUTWARDS,
+    )  # fmt: skip
 
     steps: int = 100
 

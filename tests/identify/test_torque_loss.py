@@ -83,3 +83,11 @@ def test_measured_accelerations_are_used():
         ist.fit(
             ist.Problem(known, dataclasses.replace(clean, signals=short), free=free, loss="torque")
         )
+
+
+def test_a_wire_that_inverse_dynamics_does_not_compute_is_refused(log):
+    """It would be trained, or held fixed, without any effect."""
+    wire = ist.Wire("joint/torque", ["joint/velocity"], ist.Linear())
+    hybrid = ist.Blueprint([wire]).attach(ROBOT, key=jax.random.key(0))
+    with pytest.raises(BadOption, match="does not see the wire 'torque'"):
+        ist.Problem(hybrid, log, free=[ist.Free("network/*")], loss="torque")
