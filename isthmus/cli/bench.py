@@ -61,7 +61,7 @@ def _targets(folder: str) -> tuple[Path, Path]:
 
 def _write(result: dict[str, Any], data: Path, picture: Path) -> None:
     from isthmus.bench.chart import draw
-    from isthmus.motion.files import whole_file
+    from isthmus.disk import whole_file
     from isthmus.view.plot import save_figure
 
     with whole_file(data) as file:

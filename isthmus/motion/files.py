@@ -11,10 +11,8 @@ import csv
 import dataclasses
 import io
 import itertools
-import re
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,11 +20,10 @@ import numpy as np
 
 from isthmus.describe.files import read_bytes
 from isthmus.disk import PathLike, check_target, whole_file
-from isthmus.errors import BadFile, BadOption, did_you_mean
+from isthmus.errors import BadFile, BadOption
 from isthmus.model.model import Model
-from isthmus.motion.motion import Motion
+from isthmus.motion.fields import AbstractMotion
 from isthmus.motion.spans import JointList, joints_of
-from isthmus.types import AnyArray
 
 PARTS: dict[str, tuple[str, str]] = {
     "spherical": ("qw qx qy qz", "wx wy wz"),
@@ -59,14 +56,14 @@ def names_of(joints: JointList, which: int) -> list[str]:
 # writing -------------------------------------------------------------------------------------------------
 
 
-def save_motion_file(model: Model, motion: Motion, path: PathLike) -> None:
+def save_motion_file(model: Model, motion: AbstractMotion, path: PathLike) -> None:
     """Writes a motion of `model`, as its ending says: `.npz` or `.csv`."""
     check_target(path, KINDS)
     names = {"joint_names": model.joint_names, "joint_kinds": model.joint_kinds}
     _save(dataclasses.replace(motion, joints=joints_of(model)), names, path)
 
 
-def save_motion(motion: Motion, path: PathLike) -> None:
+def save_motion(motion: AbstractMotion, path: PathLike) -> None:
     """Writes a motion that knows its joints, as the ending of `path` says: `.npz` or `.csv`."""
     check_target(path, KINDS)
     if not motion.joints and (motion.q is not None or motion.v is not None):
@@ -77,7 +74,7 @@ def save_motion(motion: Motion, path: PathLike) -> None:
     _save(motion, {"joint_names": joints, "joint_kinds": kinds}, path)
 
 
-def _save(motion: Motion, names: dict[str, tuple[str, ...]], path: PathLike) -> None:
+def _save(motion: AbstractMotion, names: dict[str, tuple[str, ...]], path: PathLike) -> None:
     if np.ndim(motion.t) != 1:
         raise BadOption("only a single motion can be saved, not a batch of them.")
     columns = _columns(motion) if Path(path).suffix.lower() == ".csv" else {}
@@ -88,7 +85,7 @@ def _save(motion: Motion, names: dict[str, tuple[str, ...]], path: PathLike) -> 
             _write_npz(motion, names, file)
 
 
-def _write_npz(motion: Motion, names: dict[str, tuple[str, ...]], file: IO[bytes]) -> None:
+def _write_npz(motion: AbstractMotion, names: dict[str, tuple[str, ...]], file: IO[bytes]) -> None:
     measured = {"t": motion.t, "q": motion.q, "v": motion.v}
     signals = {f"signals/{name}": np.asarray(value) for name, value in motion.signals.items()}
     labels = {
@@ -110,7 +107,7 @@ def _write_csv(columns: dict[str, np.ndarray], file: IO[bytes]) -> None:
     text.detach()
 
 
-def _columns(motion: Motion) -> dict[str, np.ndarray]:
+def _columns(motion: AbstractMotion) -> dict[str, np.ndarray]:
     """All numbers of a motion, column by column."""
     named: list[tuple[str, np.ndarray]] = [("t", np.asarray(motion.t))]
     for names, values in (
@@ -144,13 +141,6 @@ def signal_column(name: str, index: tuple[int, ...]) -> str:
 
 
 # reading -------------------------------------------------------------------------------------------------
-
-
-def read_motion_file(path: PathLike, model: Model) -> Motion:
-    """The motion of `model` that `save_motion_file` wrote."""
-    if Path(path).suffix.lower() == ".csv":
-        return _from_columns(read_table(path), model, path)
-    return _from_arrays(npz_arrays(path), model, path)
 
 
 def read_table(path: PathLike) -> dict[str, np.ndarray]:
@@ -214,60 +204,3 @@ def npz_arrays(path: PathLike) -> dict[str, np.ndarray]:
     except (ValueError, AttributeError, EOFError, OSError, KeyError, zipfile.BadZipFile, TypeError):
         why = "no NPZ file of plain arrays, or was not written to its end" if data else "empty"
         raise BadFile(f"{str(path)!r} is {why}.") from None
-
-
-def _from_arrays(arrays: dict[str, np.ndarray], model: Model, path: PathLike) -> Motion:
-    if missing := [name for name in ("t", "q", "v", "joint_names") if name not in arrays]:
-        raise BadFile(f"{str(path)!r} holds no motion: {_listed(missing)} is missing.")
-    if (names := tuple(map(str, arrays["joint_names"]))) != model.joint_names:
-        raise BadFile(
-            f"{str(path)!r} has the joints {_listed(names)}, but {model.name!r} has {_listed(model.joint_names)}."
-        )
-    rows = arrays["t"].shape
-    for name, width in (("t", ()), ("q", (model.nq,)), ("v", (model.dof,))):
-        if len(rows) != 1 or arrays[name].shape != (*rows, *width):
-            raise BadFile(f"{str(path)!r}: {name!r} has the wrong shape {arrays[name].shape}.")
-    signals: dict[str, AnyArray] = {
-        name.removeprefix("signals/"): value
-        for name, value in arrays.items()
-        if name.startswith("signals/")
-    }
-    return Motion(arrays["t"], arrays["q"], arrays["v"], signals, joints_of(model))
-
-
-def _from_columns(columns: dict[str, np.ndarray], model: Model, path: PathLike) -> Motion:
-    names_q, names_v = coordinate_names(model), velocity_columns(joints_of(model))
-    if missing := [name for name in ("t", *names_q, *names_v) if name not in columns]:
-        raise BadFile(
-            f"{str(path)!r} has no column {missing[0]!r}.{did_you_mean(missing[0], columns)}"
-        )
-    rows = len(columns["t"])
-    pick = lambda names: (
-        np.stack([columns[n] for n in names], axis=1) if names else np.zeros((rows, 0))
-    )
-    rest = {name: x for name, x in columns.items() if name not in {"t", *names_q, *names_v}}
-    signals = _signals(rest, rows, path)
-    return Motion(columns["t"], pick(names_q), pick(names_v), signals, joints_of(model))
-
-
-def _signals(columns: dict[str, np.ndarray], rows: int, path: PathLike) -> dict[str, AnyArray]:
-    """Columns `name[i,j]` gathered into arrays."""
-    parts: dict[str, dict[tuple[int, ...], np.ndarray]] = {}
-    for column, values in columns.items():
-        found = re.fullmatch(r"(.*)\[([\d,]*)\]", column)
-        name, digits = (found[1], found[2]) if found else (column, "")
-        parts.setdefault(name, {})[tuple(int(n) for n in digits.split(",") if n)] = values
-    signals: dict[str, AnyArray] = {}
-    for name, entries in parts.items():
-        deep = {len(index) for index in entries}
-        shape = tuple(1 + max(axis) for axis in zip(*entries, strict=False))
-        if len(deep) > 1 or len(entries) != np.prod(shape, dtype=object):
-            raise BadFile(f"{str(path)!r}: some columns of {name!r} are missing.")
-        signals[name] = gathered = np.empty((rows, *shape))
-        for index, values in entries.items():
-            gathered[:, *index] = values
-    return signals
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")

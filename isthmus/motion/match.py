@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus.errors import BadMotion, did_you_mean
 from isthmus.model.model import Model
-from isthmus.motion.motion import Motion
+from isthmus.motion.fields import M
 from isthmus.motion.spans import UNKNOWN, Span, joints_of, spans
 from isthmus.networks.names import QUANTITIES
 from isthmus.types import AnyArray
@@ -17,7 +17,7 @@ BY_DOF = tuple(spec.name for spec in QUANTITIES if spec.rows == "dof")
 """Signals with one number for each degree of freedom."""
 
 
-def matched(motion: Motion, model: Model) -> Motion:
+def matched(motion: M, model: Model) -> M:
     """As `Motion.matched` describes."""
     wanted = joints_of(model)
     for name, x, want in (("q", motion.q, model.nq), ("v", motion.v, model.dof)):

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from isthmus.errors import BadOption
-from isthmus.motion.motion import Motion
+from isthmus.motion.fields import AbstractMotion, M
 from isthmus.motion.rows import single
 from isthmus.motion.smooth import continuous
 from isthmus.motion.spans import known_spans
@@ -43,7 +43,7 @@ def _in_column(x: np.ndarray, threshold: float) -> np.ndarray:
     return found
 
 
-def found_in(motion: Motion, threshold: float = 8.0) -> dict[str, np.ndarray]:
+def found_in(motion: AbstractMotion, threshold: float = 8.0) -> dict[str, np.ndarray]:
     """Which entries of `q`, `v` and each signal stand out; only what has some is listed."""
     single(motion, "without_outliers")
     arrays = {"q": continuous(motion).q, "v": motion.v, **motion.signals}
@@ -60,7 +60,7 @@ def found_in(motion: Motion, threshold: float = 8.0) -> dict[str, np.ndarray]:
     return {name: mask for name, mask in masks.items() if mask.any()}
 
 
-def without_outliers(motion: Motion, threshold: float) -> Motion:
+def without_outliers(motion: M, threshold: float) -> M:
     """As `Motion.without_outliers` describes."""
     if not threshold > 0:
         raise BadOption(f"threshold must be positive, not {threshold!r}.")

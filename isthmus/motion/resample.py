@@ -10,7 +10,7 @@ import numpy as np
 
 from isthmus.errors import BadMotion, BadOption, did_you_mean
 from isthmus.motion import quaternions
-from isthmus.motion.motion import Motion
+from isthmus.motion.fields import M
 from isthmus.motion.rows import GAP, single, usual_step
 from isthmus.motion.spans import known_spans, quaternion_of_signal
 from isthmus.types import AnyArray
@@ -18,9 +18,7 @@ from isthmus.types import AnyArray
 Interpolate = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def resample(
-    motion: Motion, dt: float | None, times: Any, method: str, across: float | None
-) -> Motion:
+def resample(motion: M, dt: float | None, times: Any, method: str, across: float | None) -> M:
     """As `Motion.resample` describes."""
     t = single(motion, "resample")
     new = new_times(t, dt, times)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from isthmus.errors import BadMotion, BadOption
-from isthmus.motion.motion import Motion
+from isthmus.motion.fields import AbstractMotion, M, noted
 
 GAP = 3.0
 """A step longer than this many usual ones is a gap."""
 
 
-def mapped(motion: Motion, change: Callable[[Any], Any]) -> Motion:
+def mapped(motion: M, change: Callable[[Any], Any]) -> M:
     """Every array of the motion, changed; what was not measured stays None."""
     maybe = lambda x: None if x is None else change(x)
     signals = {name: change(value) for name, value in motion.signals.items()}
@@ -25,14 +25,14 @@ def mapped(motion: Motion, change: Callable[[Any], Any]) -> Motion:
     )
 
 
-def take(motion: Motion, rows: Any) -> Motion:
+def take(motion: M, rows: Any) -> M:
     """Those rows; a batch keeps its first axes."""
     index = rows if isinstance(rows, slice) else np.asarray(rows)
     before = (slice(None),) * (np.ndim(motion.t) - 1)
     return mapped(motion, lambda x: x[(*before, index)])
 
 
-def single(motion: Motion, purpose: str) -> np.ndarray:
+def single(motion: AbstractMotion, purpose: str) -> np.ndarray:
     """The time stamps [s] of one motion, checked: finite and increasing."""
     t = np.asarray(motion.t, dtype=np.float64)
     if t.ndim != 1:
@@ -42,7 +42,7 @@ def single(motion: Motion, purpose: str) -> np.ndarray:
     return t
 
 
-def between(motion: Motion, start: float, stop: float) -> Motion:
+def between(motion: M, start: float, stop: float) -> M:
     """The rows with `start ≤ t ≤ stop` [s]."""
     t = single(motion, "between")
     slack = 1e-6 * usual_step(t)  # stamps are sums of steps, with their rounding
@@ -59,13 +59,13 @@ def usual_step(t: np.ndarray) -> float:
 
 
 def split(
-    motion: Motion,
+    motion: M,
     *,
     at: Sequence[float] | None,
     parts: int | None,
     share: float | None,
     gap: float | None,
-) -> list[Motion]:
+) -> list[M]:
     """Pieces, as `Motion.split` describes."""
     t = single(motion, "split")
     if [at, parts, share, gap].count(None) != 3:
@@ -85,6 +85,6 @@ def split(
     edges = np.unique(np.concatenate([[0], cuts, [t.size]])).astype(int)
     pieces = [take(motion, slice(a, b)) for a, b in itertools.pairwise(edges)]
     return [
-        piece.noted(name=f"{motion.name}:{i}" if motion.name else "")
+        noted(piece, name=f"{motion.name}:{i}" if motion.name else "")
         for i, piece in enumerate(pieces)
     ]

@@ -15,7 +15,7 @@ from numpy.polynomial import legendre
 
 from isthmus.errors import BadMotion, BadOption, did_you_mean
 from isthmus.motion import quaternions
-from isthmus.motion.motion import Motion
+from isthmus.motion.fields import AbstractMotion, M
 from isthmus.motion.rows import GAP, single, usual_step
 from isthmus.motion.spans import known_spans, quaternion_of_signal
 
@@ -32,7 +32,7 @@ def unwrap(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def continuous(motion: Motion) -> Motion:
+def continuous(motion: M) -> M:
     """Angles without jumps by 2π, quaternions without changes of sign."""
     if motion.q is None:
         return motion
@@ -48,7 +48,7 @@ def continuous(motion: Motion) -> Motion:
 # low-pass --------------------------------------------------------------------------------------------------
 
 
-def low_pass(motion: Motion, cutoff: float, order: int, only: Sequence[str] | None) -> Motion:
+def low_pass(motion: M, cutoff: float, order: int, only: Sequence[str] | None) -> M:
     """As `Motion.filter` describes."""
     t = single(motion, "filter")
     known = {"q": motion.q, "v": motion.v, **motion.signals}
@@ -71,7 +71,7 @@ def low_pass(motion: Motion, cutoff: float, order: int, only: Sequence[str] | No
     return dataclasses.replace(motion, q=q, v=v, signals=signals)
 
 
-def _check_jumps(motion: Motion) -> None:
+def _check_jumps(motion: AbstractMotion) -> None:
     for span in known_spans(motion.joints, motion.q, motion.v):
         for row in span.angles:
             if np.any(np.abs(np.diff(np.asarray(motion.q)[:, row])) > np.pi):
@@ -123,7 +123,7 @@ def _filtered(name: str, x: np.ndarray, sos: np.ndarray) -> np.ndarray:
 # velocities ------------------------------------------------------------------------------------------------
 
 
-def differentiate(motion: Motion, window: int, order: int, smooth: bool) -> Motion:
+def differentiate(motion: M, window: int, order: int, smooth: bool) -> M:
     """As `Motion.velocities` describes."""
     t = single(motion, "velocities")
     if motion.q is None:

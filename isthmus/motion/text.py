@@ -7,19 +7,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from isthmus.model.arrays import is_traced
-from isthmus.motion.motion import Motion
+from isthmus.motion.fields import AbstractMotion
 from isthmus.motion.rows import usual_step
 from isthmus.motion.spans import known_spans
 
 
-def as_text(motion: Motion) -> str:
+def as_text(motion: AbstractMotion) -> str:
     """What `print(motion)` shows."""
     if is_traced(motion) or np.ndim(motion.t) != 1:
         return repr(motion)
     return "\n".join([_title(motion), *_rows(motion), *(f"  - {note}" for note in motion.notes)])
 
 
-def _title(motion: Motion) -> str:
+def _title(motion: AbstractMotion) -> str:
     t = np.asarray(motion.t, dtype=np.float64)
     name = f"motion {motion.name!r}" if motion.name else "motion"
     if t.size < 2:
@@ -29,7 +29,7 @@ def _title(motion: Motion) -> str:
     return f"{name}: {t.size} rows, {t[0]:.4g} to {t[-1]:.4g} s{rate}"
 
 
-def _rows(motion: Motion) -> Iterator[str]:
+def _rows(motion: AbstractMotion) -> Iterator[str]:
     table: list[tuple[str, str]] = []
     spans = (
         []

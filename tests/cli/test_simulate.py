@@ -11,7 +11,7 @@ from isthmus.cli import parts, simulate
 from isthmus.cli.controls import read_commands
 from isthmus.cli.main import main
 from isthmus.cli.simulate import Integrator
-from isthmus.motion.files import read_motion_file
+from isthmus.motion.reading import read_motion_file
 from isthmus.simulate.integrate import INTEGRATORS
 from tests.cli.test_main import one_sentence
 

@@ -14,9 +14,9 @@ from isthmus.motion import files
 from isthmus.motion.files import (
     coordinate_names,
     dof_names,
-    read_motion_file,
     save_motion_file,
 )
+from isthmus.motion.reading import read_motion_file
 
 MODELS = {
     "pendulum": ist.library.pendulum(2),
