@@ -168,7 +168,7 @@ def test_bodies_and_sites_stand_where_mujoco_has_them(everything: Pair, seed: in
     everything.forward(q, v)
     m, d, model = everything.m, everything.d, everything.model
     poses = compiled.forward_kinematics(model, q, v)
-    turns = np.asarray(poses.rotation)
+    turns = np.asarray(jax.jit(lambda k: k.rotation)(poses))
     frames = zip(everything.description.points, model.point_links, model.point_origin, strict=True)
     points = {p.name: pose_of(model, poses, link, x, p.frame) for p, link, x in frames}
     for i in range(1, m.nbody):

@@ -36,6 +36,7 @@ def problem(log: ist.Motion, choice: str) -> ist.Problem:
     return ist.Problem(model, log, free=free, loss=loss, signals=[signal], noise=1e-3)
 
 
+@pytest.mark.compiles_much("a problem is set up number by number")
 @pytest.mark.parametrize("choice", CHOICES)
 def test_the_matrix_is_that_of_differences(log, choice):
     evaluation = problem(log, choice).evaluation

@@ -10,11 +10,11 @@ import pytest
 
 import isthmus as ist
 from isthmus.describe.description import Mimic
-from isthmus.dynamics import forward_dynamics, forward_kinematics, passive_torque
+from isthmus.dynamics import forward_dynamics
 from isthmus.networks.signals import NoSignals, Signals
 from isthmus.simulate.accelerate import acceleration_under, needed_torque
 from isthmus.simulate.forces import forces
-from tests import trees
+from tests import compiled, trees
 
 RUBBING = ist.compile_model(
     trees.pendulum(2, damping=0.3, friction=0.1, stiffness=2.0, lower=-0.1, upper=0.1)
@@ -56,9 +56,9 @@ def test_the_torque_that_an_acceleration_needs_is_the_one_that_gave_it(name):
 
 def test_forces_add_up():
     acting, a, _ = both_ways(RUBBING, ist.State([0.5, -0.3], [1.0, 2.0]))
-    tau = acting.motor + passive_torque(RUBBING, acting.q, acting.v) + acting.stops
+    tau = acting.motor + compiled.passive_torque(RUBBING, acting.q, acting.v) + acting.stops
     np.testing.assert_allclose(acting.joint, tau, rtol=1e-12)
-    direct = forward_dynamics(RUBBING, acting.q, acting.v, acting.joint, force=acting.link)
+    direct = compiled.forward_dynamics(RUBBING, acting.q, acting.v, acting.joint, force=acting.link)
     np.testing.assert_allclose(a, direct, rtol=1e-9)
 
 
@@ -66,7 +66,7 @@ class Elsewhere(NoSignals):
     """Corrects `joint/transform`: the joints stand as at another `q`."""
 
     def __init__(self, model: ist.Model, q: jax.Array) -> None:
-        self.X = forward_kinematics(model, q).X
+        self.X = compiled.forward_kinematics(model, q).X
 
     def __call__(self, name, value, row=None):
         return self.X if name == "joint/transform" else value
