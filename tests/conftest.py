@@ -88,7 +88,9 @@ def arithmetic(settings: dict[str, bool | str]) -> Iterator[None]:
 
 
 MOST_PROGRAMS = 20
-"""XLA programs that a test may compile."""
+"""XLA programs that a test may compile, beside single operations of JAX."""
+MOST_OPERATIONS = 120
+"""The same with single operations, which whoever comes first in a process compiles for all others."""
 WHOLE_RUN = 1000
 """Tests in a run from which on they are counted: in a small run, a test also pays for operations that others share."""
 _programs: Counter[str] = Counter()
@@ -97,6 +99,17 @@ _programs: Counter[str] = Counter()
 @jax.monitoring.register_event_listener
 def _count(event: str, **_: str | int) -> None:
     _programs[event.rpartition("/")[2]] += 1
+
+
+@jax.monitoring.register_event_duration_secs_listener
+def _count_own(event: str, _: float, **about: str | int) -> None:
+    name = str(about.get("fun_name", "")).removeprefix("jit(").removesuffix(")")
+    if event.endswith("backend_compile_duration") and not _is_operation(name):
+        _programs["own"] += 1
+
+
+def _is_operation(name: str) -> bool:
+    return name.startswith("_") or any(hasattr(place, name) for place in (jax.lax, jax.numpy))
 
 
 def programs_compiled() -> int:
@@ -114,16 +127,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Fails a test of a whole run that compiles many XLA programs itself, not by fixtures, unless it is marked."""
-    before = programs_compiled()
+    before, own = programs_compiled(), _programs["own"]
     result = yield
-    count = programs_compiled() - before
+    count, own = programs_compiled() - before, _programs["own"] - own
     counted = item.session.testscollected >= WHOLE_RUN and not item.get_closest_marker(
         "compiles_much"
     )
-    if counted and count > MOST_PROGRAMS:
+    if counted and (min(count, own) > MOST_PROGRAMS or count > MOST_OPERATIONS):
         pytest.fail(
-            f"compiled {count} XLA programs, more than {MOST_PROGRAMS}: put jax.jit around what it computes, share it "
-            f'with other tests (tests/compiled.py), or mark the test compiles_much("why").',
+            f"compiled {count} XLA programs, {own} of its own (allowed: {MOST_OPERATIONS} and {MOST_PROGRAMS}): put "
+            "jax.jit around what it computes, share it with other tests (tests/compiled.py), or mark the test "
+            'compiles_much("why").',
             pytrace=False,
         )
     return result
