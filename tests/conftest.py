@@ -89,7 +89,7 @@ def arithmetic(settings: dict[str, bool | str]) -> Iterator[None]:
 
 MOST_PROGRAMS = 20
 """XLA programs that a test may compile, beside single operations of JAX."""
-MOST_OPERATIONS = 120
+MOST_OPERATIONS = 400
 """The same with single operations, which whoever comes first in a process compiles for all others."""
 WHOLE_RUN = 1000
 """Tests in a run from which on they are counted: in a small run, a test also pays for operations that others share."""
