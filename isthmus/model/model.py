@@ -8,6 +8,7 @@ may be moved and the model stays valid.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -296,10 +297,11 @@ class Model(eqx.Module):
         return as_text(self)
 
 
-def leaf_fields() -> list[tuple[str, LeafSpec]]:
+@functools.cache
+def leaf_fields() -> tuple[tuple[str, LeafSpec], ...]:
     """The leaves of a model: name of the field, and what it is."""
     fields = dataclasses.fields(Model)
-    return [(f.name, f.metadata["leaf"]) for f in fields if "leaf" in f.metadata]
+    return tuple((f.name, f.metadata["leaf"]) for f in fields if "leaf" in f.metadata)
 
 
 def _row_count(model: Model, spec: LeafSpec) -> tuple[int, ...]:

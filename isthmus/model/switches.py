@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from isthmus.errors import BadModel
@@ -12,10 +14,15 @@ from isthmus.model.model import Model
 
 def rows_off(model: Model, switch: Switch) -> np.ndarray:
     """Degrees of freedom for which the switch is off: one boolean for each."""
-    if switch.field == "delay_steps":
-        return np.full(model.dof, not model.delay_steps)
-    on = np.array(getattr(model, switch.field), dtype=int)
-    return ~np.isin(np.arange(model.dof), on)
+    return _without(getattr(model, switch.field), model.dof)
+
+
+@functools.cache
+def _without(on: tuple[int, ...] | int, dof: int) -> np.ndarray:
+    """Which of `dof` rows are not among `on`; `on` as a number switches all rows or none."""
+    off = np.full(dof, not on) if isinstance(on, int) else ~np.isin(np.arange(dof), on)
+    off.setflags(write=False)  # all callers share it
+    return off
 
 
 def row_name(model: Model, name: str, row: int) -> str:
@@ -27,11 +34,12 @@ def row_name(model: Model, name: str, row: int) -> str:
 
 def refuse_idle_numbers(model: Model) -> None:
     """Refuses numbers of leaves that are switched off, where `eqx.tree_at` can put them without effect."""
+    own, dof = vars(model), model.dof
     for name, switch in SWITCHES.items():
-        value, off = getattr(model, name.replace("/", "_")), rows_off(model, switch)
+        value, off = own[name.replace("/", "_")], _without(own[switch.field], dof)
         if is_traced(value) or not off.any():
             continue
-        worlds = np.reshape(np.asarray(value), (-1, model.dof))
+        worlds = np.reshape(np.asarray(value), (-1, dof))
         if (found := off & np.any(worlds != switch.idle, axis=0)).any():
             row = int(np.argmax(found))
             where = row_name(model, name, row)
