@@ -9,7 +9,9 @@ import numpy as np
 
 from isthmus.spatial.inertia import symmetric
 
-Must = Literal["", "not negative", "positive", "not zero", "possible inertia"]
+Must = Literal[
+    "", "not negative", "positive", "not zero", "a share", "at least one", "possible inertia"
+]
 """Name of a rule; "": any number."""
 
 MUST: dict[str, Must] = {
@@ -19,6 +21,8 @@ MUST: dict[str, Must] = {
     "friction": "not negative", "friction_speed": "positive",
     "limit_stiffness": "not negative", "limit_damping": "not negative", "limit_width": "positive",
     "effort": "not negative", "kp": "not negative", "kd": "not negative", "delay": "not negative",
+    "restitution": "a share", "restitution_speed": "not negative", "exponent": "at least one",
+    "softness": "not negative", "erp": "a share", "radius": "not negative",
 }  # fmt: skip
 """Which rule each quantity follows; any other may be any finite number."""
 
@@ -31,6 +35,8 @@ WORDS: dict[str, str] = {
     "not negative": "must not be negative",
     "positive": "must be positive",
     "not zero": "must not be zero",
+    "a share": "must be between 0 and 1",
+    "at least one": "must not be less than 1",
     "possible inertia": "must be that of a body: no principal inertia is negative, "
     "none is larger than the two others together",
 }
@@ -40,6 +46,8 @@ _HOLDS: dict[str, Callable[[np.ndarray], bool]] = {
     "not negative": lambda x: not (x < 0.0).any(),
     "positive": lambda x: not (x <= 0.0).any(),
     "not zero": lambda x: bool(np.linalg.norm(x) >= 1e-9),
+    "a share": lambda x: bool(((x >= 0.0) & (x <= 1.0)).all()),
+    "at least one": lambda x: not (x < 1.0).any(),
     "possible inertia": lambda x: _of_a_body(np.linalg.eigvalsh(symmetric(x))),
 }
 
@@ -54,7 +62,14 @@ def fault_in(quantity: str, value: np.ndarray) -> str:
 
 def least(quantity: str) -> float:
     """The lower bound that the rule of a quantity sets."""
-    return 0.0 if MUST.get(quantity) in ("not negative", "positive") else -np.inf
+    must = MUST.get(quantity)
+    return (
+        0.0
+        if must in ("not negative", "positive", "a share")
+        else 1.0
+        if must == "at least one"
+        else -np.inf
+    )
 
 
 def _of_a_body(principal: np.ndarray) -> bool:

@@ -125,7 +125,12 @@ def read_bundle(data: bytes, networks: Mapping[str, Any], source: str) -> Model:
         if header["checksum"] != _checksum(content, arrays):
             raise Damaged("its checksum does not fit")
         reader = Reader(arrays, networks)
-        leaves = {field: reader.array(spec.name) for field, spec in leaf_fields()}
+        leaves = {
+            field: reader.array(spec.name)
+            for field, spec in leaf_fields()
+            if spec.name in arrays
+            or spec.rows != "contact"  # which files before contact have none of
+        }
         model = Model(**from_topology(content["model"]), **leaves)
         wires = from_toml(
             content["blueprint"], {OWN + kind: Named(kind) for kind in content["own"]}

@@ -16,8 +16,14 @@ ALIKE = {
     "link_names": ("joint_names", "joint_kinds", "parents"),
     "point_names": ("point_links",),
     "shape_names": ("shape_kinds", "shape_links", "shape_spans"),
+    "contact_kinds": ("contact_shapes", "contact_corners", "contact_planes"),
 }
 """Fields with as many entries as another one."""
+WITHOUT_CONTACT = {
+    f.name: f.default
+    for f in dataclasses.fields(Model)
+    if f.name.startswith("contact_") and f.metadata.get("static")
+}
 
 
 def static_fields() -> dict[str, Kind]:
@@ -36,6 +42,10 @@ def from_topology(data: Any) -> dict[str, Any]:
     if not isinstance(data, Mapping):
         raise Damaged("it has no topology")
     declared = static_fields()
+    data: dict[str, Any] = {
+        **WITHOUT_CONTACT,
+        **data,
+    }  # of a file that was written before there was contact
     if odd := sorted(set(data) ^ set(declared)):
         raise Damaged(f"its topology should differ in {odd}")
     for name, value in data.items():
@@ -59,6 +69,8 @@ def _check_rows(fields: dict[str, Any]) -> None:
     _within("prescribed", fields["prescribed"], 0, links)
     for name in ("parents", "point_links", "shape_links"):
         _within(name, fields[name], -1, links)
+    for name in ("contact_shapes", "contact_planes"):
+        _within(name, fields[name], 0, len(fields["shape_names"]))
     dof = layout_of(fields["joint_kinds"], fields["mimics"]).nv
     for name in ("limited", "saturated", "position_controlled"):
         _within(name, fields[name], 0, dof)

@@ -19,6 +19,7 @@ from isthmus.describe.description import (
 from isthmus.describe.inertias import of_adrift
 from isthmus.describe.notes import say
 from isthmus.model.compile import compile_model
+from isthmus.model.contacts import Ground, with_contact
 from isthmus.model.model import Model
 from isthmus.types import Number
 
@@ -44,6 +45,7 @@ class Builder:
         self._shapes: list[Shape] = []
         self._points: list[Point] = []
         self._actuators: list[Actuator] = []
+        self._contact: Any = None
 
     def add_link(
         self, name: str, *, mass: Number = 0.0, com: Any = HERE, inertia: Any = (0.0,) * 6
@@ -118,6 +120,22 @@ class Builder:
         """A half-space below its own z = 0."""
         return self._add_shape(link, "plane", HERE, **where)
 
+    def add_ground(
+        self,
+        height: Number = 0.0,
+        tilt: Any = (0.0, 0.0),
+        *,
+        contact: Any = "impulse",
+        name: str = "ground",
+    ) -> Builder:
+        """A plane of the world that all shapes touch: `Ground(height, tilt)` [m, rad].
+
+        `contact`: how, as in `ist.with_contact`: "impulse", "penalty", or one or several `ist.Contact`.
+        """
+        self._shapes.append(Ground(height, tilt, name).shape())
+        self._contact = contact
+        return self
+
     def add_point(
         self, name: str, link: str | None, position: Any = HERE, orientation: Any = LEVEL
     ) -> Builder:
@@ -160,7 +178,7 @@ class Builder:
         model = compile_model(description)
         for doubt in of_adrift(description):
             say(doubt, self.name)
-        return model
+        return model if self._contact is None else with_contact(model, self._contact)
 
     def _add_joint(
         self, name: str, kind: JointKind, parent: str | None, child: str, *,

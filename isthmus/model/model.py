@@ -19,6 +19,7 @@ from jaxtyping import Float
 from isthmus.errors import BadModel, BadShape, UnknownName, did_you_mean
 from isthmus.model import address
 from isthmus.model.arrays import as_leaf, is_traced, replaced
+from isthmus.model.contact_fields import ContactFields
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import Layout, layout_of
 from isthmus.model.leaves import DELAY_STEPS, SWITCHES, LeafSpec, Switch, faults_of_leaf
@@ -30,7 +31,7 @@ def _leaf(name: str, rows: str | None, shape: tuple[int, ...], unit: str, meanin
     return eqx.field(converter=as_leaf, metadata={"leaf": spec})
 
 
-class Model(eqx.Module):
+class Model(ContactFields):
     """A mechanism, ready to be simulated. Made by `ist.load`, `ist.Builder` or `ist.library`."""
 
     name: str = eqx.field(static=True)
@@ -219,6 +220,11 @@ class Model(eqx.Module):
             return {
                 n: tuple(range(*s)) for n, s in zip(self.shape_names, self.shape_spans, strict=True)
             }
+        if family == "contact":
+            owned: dict[str, tuple[int, ...]] = {}
+            for row, shape in enumerate(self.contact_shapes):
+                owned[self.shape_names[shape]] = (*owned.get(self.shape_names[shape], ()), row)
+            return owned
         if family in ("dof", "coordinate"):
             spans = self.layout.v_own if family == "dof" else self.layout.q_own
             return {n: tuple(range(*s)) for n, s in zip(self.joint_names, spans, strict=True)}
