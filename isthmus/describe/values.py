@@ -10,8 +10,8 @@ import numpy as np
 from isthmus.spatial.inertia import symmetric
 
 Must = Literal[
-    "", "not negative", "positive", "not zero", "a share", "at least one", "possible inertia"
-]
+    "", "not negative", "less than one", "positive", "not zero", "a share", "at least one", "possible inertia"
+]  # fmt: skip
 """Name of a rule; "": any number."""
 
 MUST: dict[str, Must] = {
@@ -19,6 +19,8 @@ MUST: dict[str, Must] = {
     "orientation": "not zero", "axis": "not zero",
     "armature": "not negative", "stiffness": "not negative", "damping": "not negative",
     "friction": "not negative", "friction_speed": "positive",
+    "stiction": "not negative", "stiction_speed": "positive", "load_friction": "less than one",
+    "motor_constant": "not zero",
     "limit_stiffness": "not negative", "limit_damping": "not negative", "limit_width": "positive",
     "effort": "not negative", "kp": "not negative", "kd": "not negative", "delay": "not negative",
     "restitution": "a share", "restitution_speed": "not negative", "exponent": "at least one",
@@ -33,6 +35,7 @@ TRIANGLE = 1e-4
 
 WORDS: dict[str, str] = {
     "not negative": "must not be negative",
+    "less than one": "must not be negative, and less than 1",
     "positive": "must be positive",
     "not zero": "must not be zero",
     "a share": "must be between 0 and 1",
@@ -44,6 +47,7 @@ WORDS: dict[str, str] = {
 _HOLDS: dict[str, Callable[[np.ndarray], bool]] = {
     "": lambda x: True,
     "not negative": lambda x: not (x < 0.0).any(),
+    "less than one": lambda x: not ((x < 0.0) | (x >= 1.0)).any(),
     "positive": lambda x: not (x <= 0.0).any(),
     "not zero": lambda x: bool(np.linalg.norm(x) >= 1e-9),
     "a share": lambda x: bool(((x >= 0.0) & (x <= 1.0)).all()),
@@ -63,13 +67,9 @@ def fault_in(quantity: str, value: np.ndarray) -> str:
 def least(quantity: str) -> float:
     """The lower bound that the rule of a quantity sets."""
     must = MUST.get(quantity)
-    return (
-        0.0
-        if must in ("not negative", "positive", "a share")
-        else 1.0
-        if must == "at least one"
-        else -np.inf
-    )
+    if must in ("not negative", "less than one", "positive", "a share"):
+        return 0.0
+    return 1.0 if must == "at least one" else -np.inf
 
 
 def _of_a_body(principal: np.ndarray) -> bool:

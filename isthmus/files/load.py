@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from isthmus.files.save import SUFFIX, read_bundle
 from isthmus.model.compile import model_of
 from isthmus.model.contacts import Contact, ContactKind, Ground, with_contact
 from isthmus.model.model import Model
+from isthmus.model.source import SourceFile
 
 
 def load(
@@ -45,12 +47,14 @@ def load(
         flat = None if isinstance(ground, Ground) else ground
         if root_tag(data) in ROOTS:
             found = read_mjcf(path, data=data, base=base, ground=flat, repair=repair)
+            source = SourceFile(data, "mjcf", base)
         else:
             place = {"source": os.fspath(path), "folder": Path(path).parent}
             found = parse_urdf(
                 data, **place, base=base, ground=flat, repair=repair, packages=packages
             )
-        return _with_contact(model_of(found), ground, contact)
+            source = SourceFile(data, "urdf", base)
+        return _with_contact(dataclasses.replace(model_of(found), source=source), ground, contact)
     if (base, ground, contact, repair, tuple(packages)) != ("fixed", None, None, "none", ()):
         raise BadOption(
             f"{str(path)!r} is a saved model, which stays as it is: base, ground, contact, repair and packages are "
