@@ -12,6 +12,7 @@ from isthmus.disk import whole_file
 from isthmus.errors import warn_renamed
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem import Problem
+from isthmus.phases import phase
 from isthmus.report import motion_section as motion
 from isthmus.report import numbers_section as numbers
 from isthmus.report.gather import runs_of
@@ -40,7 +41,8 @@ def export_report(
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    text = page(fit, problem=problem, title=title, notes=notes, command=command)
+    with phase("writing the report"):
+        text = page(fit, problem=problem, title=title, notes=notes, command=command)
     with whole_file(target) as file:
         file.write(text.encode())
     return target
@@ -85,7 +87,8 @@ def sections_of(
     fit: Fit, problem: Problem | None, notes: Sequence[str], command: str | None
 ) -> list[tuple[str, str, Markup]]:
     """Anchor, name and content of each section that is not empty."""
-    runs = [] if problem is None else runs_of(fit, problem)
+    with phase("predicting the runs for the report"):
+        runs = [] if problem is None else runs_of(fit, problem)
     found: list[tuple[str, str, Markup | None]] = [
         ("mechanism", "Mechanism", motion.animation(fit, runs) if runs else None),
         ("estimates", "Estimates", numbers.estimates(fit, problem)),
