@@ -19,6 +19,7 @@ from isthmus.report.gather import runs_of
 from isthmus.report.html import Markup, joined, tag
 from isthmus.report.network_section import networks
 from isthmus.report.run_section import again
+from isthmus.report.scene import can_be_drawn
 
 NOTHING_ELSE = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """What a browser may load for the page: what stands in it."""
@@ -75,7 +76,7 @@ def page(
         tag("title", title),
         tag("style", asset("report.css")),
     )
-    top = tag("header", numbers.headline(fit, title), tag("nav", *links), class_="top")
+    top = tag("header", numbers.headline(fit, problem, title), tag("nav", *links), class_="top")
     end = tag(
         "footer", "Written by isthmus. This page is complete in itself and can be sent as one file."
     )
@@ -89,8 +90,9 @@ def sections_of(
     """Anchor, name and content of each section that is not empty."""
     with phase("predicting the runs for the report"):
         runs = [] if problem is None else runs_of(fit, problem)
+    drawn = [run for run in runs if can_be_drawn(run)]
     found: list[tuple[str, str, Markup | None]] = [
-        ("mechanism", "Mechanism", motion.animation(fit, runs) if runs else None),
+        ("mechanism", "Mechanism", motion.animation(fit, drawn) if drawn else None),
         ("estimates", "Estimates", numbers.estimates(fit, problem)),
         ("undetermined", "What the data cannot tell", numbers.doubts(fit)),
         ("correlations", "Correlations", numbers.correlations(fit)),
