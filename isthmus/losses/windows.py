@@ -220,6 +220,14 @@ def as_loss(loss: Any) -> AbstractLoss:
     return NAMES[loss]()
 
 
+def loss_called(name: str, **options: Any) -> AbstractLoss:
+    """The loss of a class name, as fits that were saved have it."""
+    known = {kind.__name__: kind for kind in NAMES.values()}
+    if name not in known:
+        raise BadOption(f"no loss is called {name!r}.{did_you_mean(name, known)}")
+    return known[name](**options)
+
+
 def whole_number(name: str, value: Any) -> None:
     """Refuses what does not count something."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:

@@ -65,7 +65,7 @@ def runs_of(fit: Fit, problem: Problem) -> list[Run]:
     """Fitted runs, then held-out ones."""
     p = problem.parameters.size
     first = np.concatenate([_start(fit, problem), np.zeros(len(fit.x) - p)])
-    found = _runs(
+    found = runs_at(
         problem,
         problem.evaluation,
         problem.windows[1],
@@ -78,7 +78,7 @@ def runs_of(fit: Fit, problem: Problem) -> list[Run]:
         return found
     points = np.stack([first[:p], fit.x[:p]])
     spans, logs = problem.heldout_windows[1], problem.heldout_logs
-    return found + _runs(problem, evaluation, spans, logs, points, True)
+    return found + runs_at(problem, evaluation, spans, logs, points, True)
 
 
 def _start(fit: Fit, problem: Problem) -> np.ndarray:
@@ -88,7 +88,7 @@ def _start(fit: Fit, problem: Problem) -> np.ndarray:
     return parameters.from_values({n: e.start for n, e in fit.estimates.items() if n in plain})
 
 
-def _runs(
+def runs_at(
     problem: Problem,
     evaluation: Evaluation,
     spans: Sequence[Span],
