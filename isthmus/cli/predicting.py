@@ -13,6 +13,7 @@ from isthmus.cli.output import in_background, made_folder, show, working
 from isthmus.cli.predict import NUMBERS, PICTURE
 from isthmus.disk import whole_file
 from isthmus.errors import BadInput, BadLog
+from isthmus.identify.answer.files import TEXT
 from isthmus.identify.fit import Fit
 from isthmus.identify.predict import Prediction, predict
 from isthmus.study.build import Trials, read_logs
@@ -42,7 +43,8 @@ def predict_logs(fit: str, logs: Sequence[str], frames: int, folder: Path, *, as
 
 
 def _predicted(folder: Path, logs: Sequence[str], frames: int) -> Prediction:
-    fit = Fit.load(folder.parent if folder.name == "fit.json" else folder)
+    folder = folder.parent if folder.name == TEXT else folder
+    fit = Fit.load(folder)
     study = folder / "study.toml"
     options = Study.load(study).reading if study.is_file() else {}
     tried = Trials()

@@ -167,6 +167,9 @@ class TorqueLoss(AbstractLoss):
     """
 
     simulates: ClassVar[bool] = False
+    description: ClassVar[str] = (
+        "Nothing is simulated: predicted are the torques that the measured motion needs, by inverse dynamics."
+    )
     blind_to: ClassVar[tuple[str, ...]] = (
         "joint/torque", "joint/acceleration", "joint/new_velocity", "joint/new_position", *INWARDS, *OUTWARDS,
     )  # fmt: skip

@@ -126,8 +126,8 @@ def _cell(c: float, a: str, b: str, place: tuple[int, int], at: tuple[int, int])
     )
     if size < 30 or not known:
         return square
-    text = f"{c:+.2f}".replace("-", MINUS) if i != j else "1"
-    strong = "cell strong" if abs(c) > 0.6 else "cell"
+    text = "1" if i == j else "0" if abs(c) < 0.005 else f"{c:+.2f}".replace("-", MINUS)
+    strong = "cell strong" if abs(c) > 0.75 else "cell"
     centre = {"x": x + size // 2, "y": y + size // 2 + 4, "text_anchor": "middle"}
     return joined(square, tag("text", text, **centre, class_=strong))
 
