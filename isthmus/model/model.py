@@ -226,7 +226,9 @@ class Model(JointFields):
         field, rows, single = self._find(name)
         old = getattr(self, field)
         if field.startswith("contact_") and not self.contact_kinds:
-            raise UnknownName(f"{self.name!r} touches nothing, so it has no {name!r}: see ist.with_contact.")
+            raise UnknownName(
+                f"{self.name!r} touches nothing, so it has no {name!r}: see ist.with_contact."
+            )
         index = Ellipsis if rows is None else rows[0] if single else np.array(rows)
         try:
             new = replaced(old, index, value)
