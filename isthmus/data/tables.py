@@ -31,6 +31,8 @@ PathLike = str | os.PathLike[str]
 
 LARGEST = 4 << 30
 """Bytes of a file that we try to hold in memory at once."""
+TEXTS = (".csv", ".tsv", ".txt", ".log", ".dat")
+"""Endings of text files."""
 BLANK = {"", "nan", "na", "n/a", "null", "none", "-"}
 CHUNK = 4096
 NAMES = re.compile(r"%\w")
@@ -67,7 +69,7 @@ def read_tables(path: PathLike, options: Options) -> list[Table]:
     _check_size(file)
     if kind == ".npz":
         return [Table(str(path), npz_columns(path))]
-    if kind in (".csv", ".tsv", ".txt", ".log", ".dat"):
+    if kind in TEXTS:
         return [csv_table(path, options.header)]
     if not file.exists():
         read_bytes(path)

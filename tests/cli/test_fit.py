@@ -120,8 +120,8 @@ def test_what_makes_no_fit_is_said_in_one_sentence(words, sentence, place, capsy
 
 
 def test_a_log_without_any_number_is_one_line(capsys):
-    rows = "\n".join(f"{0.01 * k:.2f},nan,," for k in range(50))
-    Path("nan.csv").write_text(f"t,joint_1,joint_2,v_joint_1\n{rows}\n", encoding="utf-8")
+    rows = "\n".join(f"{0.01 * k:.2f},nan," for k in range(50))
+    Path("nan.csv").write_text(f"t,joint_1,joint_2\n{rows}\n", encoding="utf-8")
     assert main(["fit", "library:pendulum", "nan.csv", "--free", "link/*/mass"]) == 2
     assert "'nan.csv' holds no number besides its time stamps" in one_sentence(capsys)
 

@@ -11,6 +11,7 @@ import isthmus as ist
 from isthmus.data import tables
 from isthmus.errors import BadFile, BadMotion, BadOption, DataWarning, MissingFile
 from isthmus.motion.spans import joints_of
+from isthmus.phases import listening
 from tests.data.logs import sines, write_csv
 
 PENDULUM = ist.library.pendulum(2)
@@ -381,3 +382,12 @@ def test_runs_of_a_file_count_from_their_own_beginning(tmp_path):
     np.savez(tmp_path / "log.npz", t=stamps, joint_1=q, joint_2=-q, run=run)
     for motion in ist.read_motion(tmp_path / "log.npz", PENDULUM, runs="run"):
         np.testing.assert_array_equal(motion.t, np.arange(50) / 100)
+
+
+def test_reading_is_a_phase_and_the_size_of_a_text_says_how_long(tmp_path):
+    told = []
+    path = write_csv(tmp_path / "log.csv", COMPLETE)
+    with listening(told.append):
+        ist.read_motion([path, path], PENDULUM)
+    assert [None if now is None else now.text for now in told] == 2 * ["reading log.csv", None]
+    assert told[0].seconds == path.stat().st_size / 1e7

@@ -8,7 +8,8 @@ small), then the free part of the window's own start, then, for multiple shootin
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -22,6 +23,7 @@ from isthmus.identify.parameters.parameters import Parameters
 from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import AbstractLoss
 from isthmus.model import coordinates
+from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.networks.signals import Signals
 from isthmus.simulate.accelerate import acceleration_under, needed_torque
@@ -150,6 +152,11 @@ class Plan:
         names = {g.free.name for g in self.parameters.groups}
         return tuple(c for c in self.channels if f"delay/{c.text}" in names)
 
+    @functools.cached_property
+    def substep(self) -> Callable[..., tuple[Carry, AnyArray]]:
+        """`part_of_row` of this plan, which JAX traces once for all functions that are made of it."""
+        return jax.jit(functools.partial(part_of_row, self))
+
 
 # where a window begins -----------------------------------------------------------------------------------------
 
@@ -256,15 +263,23 @@ def needed(
     plan: Plan, setting: Setting, here: State, a: AnyArray, control: Control
 ) -> tuple[Any, Signals]:
     """The torques that motors must have given for the acceleration `a`, as the signals that are compared."""
-    seen = Signals(setting.model, here.memory, setting.dt)
-    acting = forces(setting.model, here, control, seen)
-    tau = needed_torque(acting, a, seen)
-    if not seen.has(here.memory):  # a network reads a signal that only a step forward computes
-        semi_implicit(acting, acceleration_under(acting, control, seen), setting.dt, seen)
+    memory, tau = torque_at(setting.model, setting.dt, here, a, control)
     found = Signals()
     for c in plan.channels:
         found(c.name, tau)
-    return seen.remembered(here.memory), found
+    return memory, found
+
+
+def torque_at(
+    model: Model, dt: AnyArray, here: State, a: AnyArray, control: Control
+) -> tuple[Any, AnyArray]:
+    """What is remembered one row later, and the motor torques [N·m, N] for the acceleration `a`."""
+    seen = Signals(model, here.memory, dt)
+    acting = forces(model, here, control, seen)
+    tau = needed_torque(acting, a, seen)
+    if not seen.has(here.memory):  # a network reads a signal that only a step forward computes
+        semi_implicit(acting, acceleration_under(acting, control, seen), dt, seen)
+    return seen.remembered(here.memory), tau
 
 
 def last_row(plan: Plan, u: AnyArray, carry: Carry, k: AnyArray, window: Window) -> AnyArray:
