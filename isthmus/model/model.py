@@ -286,8 +286,9 @@ class Model(eqx.Module):
             if spec.name == base:
                 if pattern is None:
                     return field, None, False
-                rows = address.rows_of(name, pattern, self.rows(spec.rows))
-                return field, rows, address.picks_one(pattern) and len(rows) == 1
+                names = self.rows(spec.rows)
+                rows = address.rows_of(name, pattern, names)
+                return field, rows, address.picks_one(pattern, names) and len(rows) == 1
         known = [spec.name for _, spec in leaf_fields()]
         raise UnknownName(f"this model has no number called {name!r}.{did_you_mean(base, known)}")
 
