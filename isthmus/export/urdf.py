@@ -21,7 +21,8 @@ from isthmus.export.description import description_of, row
 from isthmus.export.lost import export_text, note_common_losses
 from isthmus.export.possible import with_possible_inertias
 from isthmus.export.urdf_elements import is_identity, is_written, write_joint, write_link
-from isthmus.export.urdf_kept import NotKept, with_numbers
+from isthmus.export.urdf_kept import with_numbers
+from isthmus.export.xml_edit import NotKept
 from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
 

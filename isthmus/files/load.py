@@ -42,7 +42,7 @@ def load(
     if not _is_saved(path, data):
         if root_tag(data) in ROOTS:
             found = read_mjcf(path, data=data, base=base, ground=ground, repair=repair)
-            source = SourceFile(data, "mjcf", base)
+            source = SourceFile(data, "mjcf", base, os.path.abspath(Path(path).parent))
         else:
             place = {"source": os.fspath(path), "folder": Path(path).parent}
             found = parse_urdf(
