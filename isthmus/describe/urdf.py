@@ -13,6 +13,7 @@ from isthmus.describe.attributes import Attributes
 from isthmus.describe.checks import ONE_COORDINATE, check
 from isthmus.describe.description import (
     DOF,
+    EXTRAS,
     Description,
     Joint,
     JointKind,
@@ -45,7 +46,7 @@ KINDS: dict[str, JointKind] = {
 WELDED_MIMIC = "fixed joints cannot mimic another one, so that <mimic> was ignored: {}."
 OWN = {
     "limit": ("limit_stiffness", "limit_damping", "limit_width"),
-    "dynamics": ("armature", "stiffness", "rest", "friction_speed"),
+    "dynamics": ("armature", "stiffness", "rest", "friction_speed", *EXTRAS),
 }
 """Attributes of ours, by the element that has them; other programs ignore them."""
 COORDINATES = DOF | {"spherical": 4, "free": 7}
@@ -111,10 +112,21 @@ def parse_urdf(
     description = _read(root, reader, notes, base)
     check(description, notes.faults)
     notes.speak()
+    return _finish(_in_tree(description, root, reader, base), height, repair)
+
+
+def read_again(root: Element, reader: ShapeReader, base: str) -> Description:
+    """The mechanism in the elements of a URDF that was read before: without a word, inertias as the file has them."""
+    return _in_tree(_read(root, reader, reader.notes, base), root, reader, base)
+
+
+def _in_tree(
+    description: Description, root: Element, reader: ShapeReader, base: str
+) -> Description:
+    """A sound description in order, frames without mass as points, and without a link that is the world itself."""
     given = {_name(link) for link in root.all("link") if link.first("inertial") is not None}
     is_world = WORLD not in given and (base == "fixed" or _flies(description))
-    description = _with_points(description, reader.solid | given, is_world)
-    return _finish(description, height, repair)
+    return _with_points(description, reader.solid | given, is_world)
 
 
 def _flies(description: Description) -> bool:
