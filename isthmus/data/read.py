@@ -16,11 +16,13 @@ from isthmus.data.match import match
 from isthmus.data.options import Options, checked
 from isthmus.data.tables import Table, found_files, read_tables
 from isthmus.data.tidy import tidied
+from isthmus.entry import check_arguments
 from isthmus.errors import BadMotion, DataWarning
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 
 
+@check_arguments
 def read_motion(
     path: Any,
     model: Model | None = None,

@@ -22,6 +22,7 @@ from isthmus.describe.numbers import ENDLESS, is_zero
 from isthmus.describe.poses import rpy_of_quaternion
 from isthmus.describe.tree import WORLD
 from isthmus.describe.urdf import OWN
+from isthmus.entry import check_arguments
 from isthmus.errors import NotExpressible
 from isthmus.export.description import description_of, row
 from isthmus.export.lost import export_text, is_unusual_speed, note_common_losses, single
@@ -38,6 +39,7 @@ GRAVITY = Description("", (), ()).gravity
 ENDINGS = (".urdf", ".xml")
 
 
+@check_arguments
 def export_urdf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     """Writes the model as URDF; `ist.load(path)` gives the same numbers again.
 

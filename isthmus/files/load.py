@@ -10,12 +10,14 @@ from typing import Any, Literal
 from isthmus.describe.files import read_bytes
 from isthmus.describe.mjcf import ROOTS, read_mjcf, root_tag
 from isthmus.describe.urdf import parse_urdf
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.files.save import SUFFIX, read_bundle
 from isthmus.model.compile import model_of
 from isthmus.model.model import Model
 
 
+@check_arguments
 def load(
     path: str | os.PathLike[str],
     base: Literal["fixed", "free"] = "fixed",

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadLog, BadOption, did_you_mean
 from isthmus.motion.motion import CONTROL, EXTRA, FORCE, Motion
 from isthmus.networks.names import INWARDS, OUTWARDS
@@ -69,6 +70,7 @@ class AbstractLoss(abc.ABC):
         return tuple(name for name in motion.signals if not acts(name))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class WholeRun(AbstractLoss):
     """Each run is simulated from its first row to its last."""
@@ -83,6 +85,7 @@ class WholeRun(AbstractLoss):
         return [Span(run, 0, rows - 1)] if rows > 1 else []
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Windows(AbstractLoss):
     """Windows of `steps` steps, each from a measured state; one begins every `stride` rows (default: `steps`)."""
@@ -109,6 +112,7 @@ class Windows(AbstractLoss):
         return _too_long(self, rows)
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class OneStep(AbstractLoss):
     """From every measured state, one step."""
@@ -118,6 +122,7 @@ class OneStep(AbstractLoss):
         return [Span(run, k, 1) for k in range(rows - 1)]
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class MultipleShooting(AbstractLoss):
     """Segments of `steps` steps whose starts are free; each must end where the next one begins.
@@ -157,6 +162,7 @@ class MultipleShooting(AbstractLoss):
         return Windows(self.steps)
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class TorqueLoss(AbstractLoss):
     """Nothing is simulated: the torques that the measured motion needs, by inverse dynamics, against measured ones.

@@ -18,9 +18,10 @@ from isthmus.describe.description import (
 )
 from isthmus.describe.inertias import of_adrift
 from isthmus.describe.notes import say
+from isthmus.entry import check_arguments
 from isthmus.model.compile import compile_model
 from isthmus.model.model import Model
-from isthmus.types import Number
+from isthmus.types import Number, Numbers
 
 HERE = (0.0, 0.0, 0.0)
 LEVEL = (1.0, 0.0, 0.0, 0.0)
@@ -36,7 +37,8 @@ class Builder:
     A `parent` of None is the world.
     """
 
-    def __init__(self, name: str = "mechanism", *, gravity: Any = (0.0, 0.0, -9.81)) -> None:
+    @check_arguments
+    def __init__(self, name: str = "mechanism", *, gravity: Numbers = (0.0, 0.0, -9.81)) -> None:
         self.name = name
         self.gravity = gravity
         self._links: list[Link] = []
@@ -45,8 +47,9 @@ class Builder:
         self._points: list[Point] = []
         self._actuators: list[Actuator] = []
 
+    @check_arguments
     def add_link(
-        self, name: str, *, mass: Number = 0.0, com: Any = HERE, inertia: Any = (0.0,) * 6
+        self, name: str, *, mass: Number = 0.0, com: Numbers = HERE, inertia: Numbers = (0.0,) * 6
     ) -> Builder:
         """A rigid body: mass [kg], centre of mass [m], inertia about it [kg·m²].
 
@@ -57,74 +60,88 @@ class Builder:
         self._links.append(Link(name, mass, com, inertia))
         return self
 
+    @check_arguments
     def add_joint_fixed(self, name: str, parent: str | None, child: str, **numbers: Any) -> Builder:
         """Welds `child` to `parent`."""
         return self._add_joint(name, "fixed", parent, child, **numbers)
 
+    @check_arguments
     def add_joint_revolute(
         self, name: str, parent: str | None, child: str, **numbers: Any
     ) -> Builder:
         """Turns about `axis`."""
         return self._add_joint(name, "revolute", parent, child, **numbers)
 
+    @check_arguments
     def add_joint_prismatic(
         self, name: str, parent: str | None, child: str, **numbers: Any
     ) -> Builder:
         """Slides along `axis`."""
         return self._add_joint(name, "prismatic", parent, child, **numbers)
 
+    @check_arguments
     def add_joint_spherical(
         self, name: str, parent: str | None, child: str, **numbers: Any
     ) -> Builder:
         """Turns about every axis."""
         return self._add_joint(name, "spherical", parent, child, **numbers)
 
+    @check_arguments
     def add_joint_planar(
         self, name: str, parent: str | None, child: str, **numbers: Any
     ) -> Builder:
         """Slides and turns in the plane whose normal is `axis`."""
         return self._add_joint(name, "planar", parent, child, **numbers)
 
+    @check_arguments
     def add_joint_free(self, name: str, parent: str | None, child: str, **numbers: Any) -> Builder:
         """Moves and turns freely."""
         return self._add_joint(name, "free", parent, child, **numbers)
 
+    @check_arguments
     def add_shape_sphere(self, link: str | None, radius: Number, **where: Any) -> Builder:
         """A ball [m]."""
         return self._add_shape(link, "sphere", (radius, 0.0, 0.0), **where)
 
+    @check_arguments
     def add_shape_capsule(
         self, link: str | None, radius: Number, half_length: Number, **where: Any
     ) -> Builder:
         """A cylinder along z with round ends; `half_length` is without them [m]."""
         return self._add_shape(link, "capsule", (radius, half_length, 0.0), **where)
 
+    @check_arguments
     def add_shape_cylinder(
         self, link: str | None, radius: Number, half_length: Number, **where: Any
     ) -> Builder:
         """A cylinder along z [m]."""
         return self._add_shape(link, "cylinder", (radius, half_length, 0.0), **where)
 
-    def add_shape_box(self, link: str | None, half_widths: Any, **where: Any) -> Builder:
+    @check_arguments
+    def add_shape_box(self, link: str | None, half_widths: Numbers, **where: Any) -> Builder:
         """A box [m]."""
         return self._add_shape(link, "box", half_widths, **where)
 
-    def add_shape_points(self, link: str | None, points: Any, **where: Any) -> Builder:
+    @check_arguments
+    def add_shape_points(self, link: str | None, points: Numbers, **where: Any) -> Builder:
         """The convex hull of points [m]."""
         corners = tuple(tuple(point) for point in points)
         return self._add_shape(link, "points", HERE, points=corners, **where)
 
+    @check_arguments
     def add_shape_plane(self, link: str | None = None, **where: Any) -> Builder:
         """A half-space below its own z = 0."""
         return self._add_shape(link, "plane", HERE, **where)
 
+    @check_arguments
     def add_point(
-        self, name: str, link: str | None, position: Any = HERE, orientation: Any = LEVEL
+        self, name: str, link: str | None, position: Numbers = HERE, orientation: Numbers = LEVEL
     ) -> Builder:
         """A named place on a link: marker, sensor, tool."""
         self._points.append(Point(name, link, Frame(position, orientation)))
         return self
 
+    @check_arguments
     def add_actuator_torque(
         self, joint: str, *, gear: Number = 1.0, delay: Number = 0.0, delay_steps: int = 32
     ) -> Builder:
@@ -137,6 +154,7 @@ class Builder:
         )
         return self
 
+    @check_arguments
     def add_actuator_pd(
         self, joint: str, *, kp: Number, kd: Number = 0.0, gear: Number = 1.0,
         delay: Number = 0.0, delay_steps: int = 32,

@@ -11,6 +11,7 @@ import numpy as np
 
 from isthmus.describe.checks import check
 from isthmus.describe.description import Actuator, Description, Frame, Joint, Link, Shape
+from isthmus.entry import check_arguments
 from isthmus.model.arrays import is_traced, stack
 from isthmus.model.joints import JOINTS
 from isthmus.model.model import Model
@@ -18,6 +19,7 @@ from isthmus.model.stops import stop_defaults
 from isthmus.types import AnyArray
 
 
+@check_arguments
 def compile_model(description: Description) -> Model:
     """The model of a description; raises `BadDescription` with all its faults."""
     check(description)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -38,14 +39,19 @@ class About:
         return hash(About)
 
 
+def _array(name: str) -> Callable[[Any], Any]:
+    """A converter of lists to arrays; arrays stay as they are."""
+    return lambda x: x if hasattr(x, "dtype") else as_leaf(x, name)
+
+
 class AbstractMotion(eqx.Module):
     """The arrays of a motion, for the functions that `Motion` offers as methods."""
 
-    t: Float[AnyArray, "*batch time"]
+    t: Float[AnyArray, "*batch time"] = eqx.field(converter=_array("Motion.t"))
     """[s]"""
-    q: Positions
+    q: Positions = eqx.field(converter=_array("Motion.q"))
     """Positions, as `State.q`; None where none were measured."""
-    v: Velocities = None
+    v: Velocities = eqx.field(converter=_array("Motion.v"), default=None)
     """Velocities, as `State.v`; None where none were measured."""
     signals: dict[str, AnyArray] = eqx.field(default_factory=dict)
     """What acted and what was recorded, by name; the same rows as `t`."""

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, as_control
@@ -76,6 +77,7 @@ class GradientReport:
         return f"{count}{wrong}\n{dt}"
 
 
+@check_arguments
 def check_gradients(
     model: Model,
     state: State,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -31,13 +28,6 @@ def test_a_search_may_be_its_name_or_its_class(name):
 def test_what_is_no_search_is_refused(given, words):
     with pytest.raises(BadOption, match=words):
         as_search(given)
-
-
-def test_a_model_is_no_problem():
-    """In a process of its own, where nothing checks annotations."""
-    script = "import isthmus as ist; ist.fit(ist.library.pendulum(1), None)"
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert "fit takes a Problem, not Model: ist.fit(ist.Problem" in run.stderr
 
 
 def test_a_fit_of_starts_alone():

@@ -9,11 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.search import AbstractSearch, Diary, Listener, Outcome, Status, silent
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Adam(AbstractSearch):
     """First-order steps on the mean square of a random batch of windows, projected into the bounds."""
