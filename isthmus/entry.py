@@ -97,16 +97,18 @@ def _door(f: Any, annotated: Any) -> tuple[list[tuple[str, Wanted | None]], dict
 
 
 def _refuse_binding(f: Any, args: tuple, kwargs: Mapping[str, Any]) -> None:
-    """Refuses missing, unknown and superfluous arguments, if that is what is wrong."""
+    """Refuses unknown, missing and superfluous arguments, if that is what is wrong."""
     signature = inspect.signature(f)
     try:
         signature.bind(*args, **kwargs)
     except TypeError as wrong:
         known = [name for name in signature.parameters if name != "self"]
         unknown = [name for name in kwargs if name not in known]
-        takes = f" It takes {', '.join(known)}."
-        near = did_you_mean(unknown[0], known) if unknown else takes
-        raise BadArgument(f"{_name(f)}: {wrong}.{near or takes}") from None
+        if unknown and not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+            text = f"there is no argument {unknown[0]!r}.{did_you_mean(unknown[0], known)}"
+        else:
+            text = f"{wrong}. It takes {', '.join(known)}."
+        raise BadArgument(f"{_name(f)}: {text}") from None
 
 
 # what fits -----------------------------------------------------------------------------------------------
@@ -193,8 +195,10 @@ def _any_of(parts: Sequence[Wanted | None]) -> Wanted | None:
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
-    if ARRAY in known:  # beside an array, a list of anything is a list of numbers
-        known = [part for part in known if part != LIST]
+    if ARRAY in known:
+        # beside an array, a list of anything is a list of numbers; beside a number, an array alone is a traced one
+        drop = LIST if LIST in known or NUMBER not in known else ARRAY
+        known = [part for part in known if part != drop]
     choices = tuple(dict.fromkeys(choice for part in known for choice in part.choices))
     tests = tuple(dict.fromkeys(part.fits for part in known))
     classes = tuple(name for part in known for name in part.classes)
@@ -232,9 +236,12 @@ LIST = Wanted(("a list",), _is_list)
 
 def _list_of(entry: Wanted) -> Wanted:
     """A list or another collection; a generator's entries are not looked at."""
-    fits = lambda x: not isinstance(x, list | tuple) or all(map(entry.fits, x))
-    words = f"a list, each entry {entry.words}"
-    return Wanted((words,), lambda x: _is_list(x) and fits(x), entry.classes)
+
+    def fits(x: Any) -> bool:
+        rows = x.tolist() if isinstance(x, np.ndarray) and x.ndim else x
+        return _is_list(x) and (not isinstance(rows, list | tuple) or all(map(entry.fits, rows)))
+
+    return Wanted((f"a list, each entry {entry.words}",), fits, entry.classes)
 
 
 # messages ------------------------------------------------------------------------------------------------
@@ -246,7 +253,7 @@ def refusal(f: Any, name: str, value: Any, kind: Wanted) -> str:
 
 
 def _name(f: Any) -> str:
-    return f.__qualname__.rpartition("<locals>.")[2].removesuffix(".__init__")
+    return f.__qualname__.rpartition("<locals>.")[2].removesuffix(".__init__").replace("._", ".")
 
 
 def described(value: Any) -> str:

@@ -46,7 +46,7 @@ class Blueprint:
     wires: tuple[Wire, ...] = ()
 
     @check_arguments
-    def __init__(self, wires: Iterable[Any] = ()) -> None:
+    def __init__(self, wires: Wire | Iterable[Any] = ()) -> None:
         given = (wires,) if isinstance(wires, Wire) else tuple(wires)
         if wrong := [w for w in given if not isinstance(w, Wire)]:
             raise BadWiring(f"a Blueprint takes Wires, not {wrong[0]!r}.")
@@ -88,6 +88,8 @@ class Blueprint:
             checks.order(hybrid, plan)
         if data is not None:
             motions = [data] if isinstance(data, Motion) else list(data)
+            if not motions:
+                raise BadWiring("Blueprint.attach: data has no motion; leave it out, or give one.")
             new = [with_scales(model, wired, motions) for wired in new]
         return dataclasses.replace(model, networks=(*model.networks, *new))
 

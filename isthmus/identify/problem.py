@@ -14,7 +14,7 @@ import numpy as np
 
 from isthmus.blas import on_one_thread
 from isthmus.entry import check_arguments
-from isthmus.errors import BadFree, BadLog, BadOption, FitWarning
+from isthmus.errors import BadFree, BadLog, BadOption, FitWarning, did_you_mean
 from isthmus.identify.evaluate.compiled import Compiled, compiled_for
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.evaluate.window import Plan, Window
@@ -72,6 +72,7 @@ class Problem:
                 "a Problem needs a model or make=, a function that makes one; one of the two."
             )
         object.__setattr__(self, "free", as_frees(self.free))
+        _ = self.kind  # refuses what is no loss
         if self.huber is not None and not self.huber > 0:
             raise BadOption(
                 f"huber must be a positive number of standard deviations, not {self.huber!r}."
@@ -85,6 +86,7 @@ class Problem:
             raise BadLog("there is no motion to fit: give motions=.")
         check_heldout(*self.runs)
         check_logs(self.logs, self.channels, self.parameters)
+        self._check_noise_and_dt()
         for wired in self.template.networks:
             if wired.plan.target in self.kind.blind_to:
                 raise BadOption(
@@ -95,6 +97,16 @@ class Problem:
             warn_without_commands(self.template, self.logs)
         if doubt := self.kind.doubt(max(map(len, self.logs))):
             warnings.warn(doubt, FitWarning, stacklevel=3)
+
+    def _check_noise_and_dt(self) -> None:
+        known = [c.text for c in self.channels]
+        if isinstance(self.noise, Mapping) and (unknown := [*{*self.noise} - {*known}]):
+            raise BadOption(
+                f"noise has {unknown[0]!r}, which is not compared.{did_you_mean(str(unknown[0]), known)}"
+            )
+        if self.dt is not None and not 0 < self.dt < np.inf:
+            raise BadOption(f"dt must be a positive number of seconds, not {self.dt!r}.")
+        _ = self.sigma, self.scheme  # both refuse what does not fit the logs
 
     def __getstate__(self) -> dict[str, Any]:
         """What was given, without what was made of it: a copy in another process makes that itself."""
@@ -193,9 +205,13 @@ class Problem:
             rows = np.concatenate([reading.target(self.template, log, c) for log in self.logs])
             given = max(float(np.nanmean(np.nanstd(rows, axis=0))), 1e-9)
         sigma = np.asarray(1.0 if given is None else given, dtype=np.float64)
-        if not np.all(sigma > 0) or sigma.ndim > 1 or sigma.size not in (1, c.width):
+        if (
+            not np.all((sigma > 0) & (sigma < np.inf))
+            or sigma.ndim > 1
+            or sigma.size not in (1, c.width)
+        ):
             raise BadOption(
-                f"noise of {c.text!r} must be positive, one number or {c.width}, not {given!r}."
+                f"noise of {c.text!r} must be positive and finite, one number or {c.width}, not {given!r}."
             )
         return sigma
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from isthmus.entry import check_arguments
+from isthmus.entry import check_arguments, described
 from isthmus.errors import BadLog, BadOption, did_you_mean
 from isthmus.motion.motion import CONTROL, EXTRA, FORCE, Motion
 from isthmus.networks.names import INWARDS, OUTWARDS
@@ -218,11 +218,17 @@ def _too_long(loss: Windows | MultipleShooting, rows: int) -> str:
 
 
 def as_loss(loss: Any) -> AbstractLoss:
-    """A loss, or the default one of a name (`"windows"`)."""
+    """A loss from itself, from its class, or from its name (`"windows"`), with the default options."""
     if isinstance(loss, AbstractLoss):
         return loss
+    if isinstance(loss, type) and issubclass(loss, AbstractLoss):
+        return loss()
+    if not isinstance(loss, str):
+        raise BadOption(
+            f"loss must be a loss, such as ist.Windows(50), or its name, not {described(loss)}."
+        )
     if loss not in NAMES:
-        raise BadOption(f"no loss is called {loss!r}.{did_you_mean(str(loss), NAMES)}")
+        raise BadOption(f"no loss is called {loss!r}.{did_you_mean(loss, NAMES)}")
     return NAMES[loss]()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from isthmus.describe.description import (
@@ -19,6 +20,7 @@ from isthmus.describe.description import (
 from isthmus.describe.inertias import of_adrift
 from isthmus.describe.notes import say
 from isthmus.entry import check_arguments
+from isthmus.errors import BadArgument, did_you_mean
 from isthmus.model.compile import compile_model
 from isthmus.model.model import Model
 from isthmus.types import Number, Numbers
@@ -26,6 +28,12 @@ from isthmus.types import Number, Numbers
 HERE = (0.0, 0.0, 0.0)
 LEVEL = (1.0, 0.0, 0.0, 0.0)
 UP = (0.0, 0.0, 1.0)
+
+
+JOINT_NUMBERS = tuple(
+    field.name for field in dataclasses.fields(Joint) if field.name not in ("kind", "frame", "line")
+)
+"""What joints take by keyword."""
 
 
 class Builder:
@@ -125,6 +133,8 @@ class Builder:
     @check_arguments
     def add_shape_points(self, link: str | None, points: Numbers, **where: Any) -> Builder:
         """The convex hull of points [m]."""
+        if not hasattr(points, "__len__") or any(_length(point) != 3 for point in points):
+            raise BadArgument("Builder.add_shape_points: points must be rows of x, y, z [m].")
         corners = tuple(tuple(point) for point in points)
         return self._add_shape(link, "points", HERE, points=corners, **where)
 
@@ -143,7 +153,7 @@ class Builder:
 
     @check_arguments
     def add_actuator_torque(
-        self, joint: str, *, gear: Number = 1.0, delay: Number = 0.0, delay_steps: int = 32
+        self, joint: str, *, gear: Numbers = 1.0, delay: Numbers = 0.0, delay_steps: int = 32
     ) -> Builder:
         """The command is a motor torque, `gear` times of which reaches the joint, `delay` [s] later.
 
@@ -156,8 +166,8 @@ class Builder:
 
     @check_arguments
     def add_actuator_pd(
-        self, joint: str, *, kp: Number, kd: Number = 0.0, gear: Number = 1.0,
-        delay: Number = 0.0, delay_steps: int = 32,
+        self, joint: str, *, kp: Numbers, kd: Numbers = 0.0, gear: Numbers = 1.0,
+        delay: Numbers = 0.0, delay_steps: int = 32,
     ) -> Builder:  # fmt: skip
         """The command is a position [rad or m], to which a PD controller drives the joint, `delay` [s] later."""
         motor = Actuator(joint, "pd", gear=gear, kp=kp, kd=kd, delay=delay, delay_steps=delay_steps)
@@ -180,16 +190,23 @@ class Builder:
             say(doubt, self.name)
         return model
 
+    @check_arguments
     def _add_joint(
         self, name: str, kind: JointKind, parent: str | None, child: str, *,
         position: Any = HERE, orientation: Any = LEVEL, axis: Any = UP,
-        mimic: Mimic | str | None = None, **numbers: Any,
+        mimic: Mimic | str | None = None, prescribed: bool = False, **numbers: Any,
     ) -> Builder:  # fmt: skip
+        if unknown := [key for key in numbers if key not in JOINT_NUMBERS]:
+            raise BadArgument(
+                f"Builder.add_joint_{kind}: a joint has no {unknown[0]!r}.{did_you_mean(unknown[0], JOINT_NUMBERS)}"
+            )
         mimic = Mimic(mimic) if isinstance(mimic, str) else mimic
         frame = Frame(position, orientation)
-        self._joints.append(Joint(name, kind, parent, child, frame, axis, mimic=mimic, **numbers))
+        given: dict[str, Any] = {"mimic": mimic, "prescribed": prescribed, **numbers}
+        self._joints.append(Joint(name, kind, parent, child, frame, axis, **given))
         return self
 
+    @check_arguments
     def _add_shape(
         self, link: str | None, kind: ShapeKind, size: Any, *,
         name: str | None = None, position: Any = HERE, orientation: Any = LEVEL, points: Any = (),
@@ -201,3 +218,7 @@ class Builder:
             Shape(name or f"{owner}_{kind}_{count}", kind, link, frame, size, points)
         )
         return self
+
+
+def _length(x: Any) -> int:
+    return len(x) if hasattr(x, "__len__") and getattr(x, "ndim", 1) else 0

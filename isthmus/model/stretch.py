@@ -34,6 +34,8 @@ def stretch(
     """
     if not is_traced(factor) and not (np.isfinite(factor) and factor > 0):
         raise BadOption(f"a link can be stretched by a positive factor only, not by {factor!r}.")
+    if axis is not None and np.shape(axis) != (3,):
+        raise BadOption(f"stretch: axis must be three numbers x, y, z, not {axis!r}.")
     if is_traced((model, factor, axis)):
         return _stretched(model, link, factor, constant, axis)
     with jax.enable_x64(True):  # numbers of a model keep their 64 bits, whatever JAX is set to

@@ -53,7 +53,11 @@ class Free:
             )
         if self.each_run and not self.name.startswith("offset/"):
             raise BadFree(f"{self.name!r} cannot differ from run to run; only offset/SIGNAL can.")
-        if np.any(self.spread() <= 0):
+        if self.start is not None and not np.all(np.isfinite(np.asarray(self.start))):
+            raise BadFree(f"the start of {self.name!r} must be finite, not {self.start!r}.")
+        if not all(isinstance(n, int | np.integer) and n >= 0 for n in self.dimensions):
+            raise BadFree(f"the shape of {self.name!r} must be whole numbers, not {self.shape!r}.")
+        if not np.all(self.spread() > 0):
             raise BadFree(f"the prior of {self.name!r} needs a positive standard deviation.")
 
     @property

@@ -30,8 +30,10 @@ class Adam(AbstractSearch):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.steps, self.batch, self.look) < 1 or not self.rate > 0:
+        if min(self.steps, self.batch, self.look) < 1 or not 0 < self.rate < np.inf:
             raise BadOption("Adam needs steps, batch and look of at least 1, and a positive rate.")
+        if self.seed < 0:
+            raise BadOption(f"seed must not be negative, but is {self.seed!r}.")
 
     def search(
         self,
