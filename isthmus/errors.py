@@ -117,6 +117,12 @@ class BadOption(IsthmusError, ValueError):
     code = "IST204"
 
 
+class BadArgument(BadOption, TypeError):
+    """An argument of another kind than the function takes, a missing one, or one that it does not have."""
+
+    code = "IST205"
+
+
 class UnknownName(IsthmusError, KeyError):
     """A link, joint, point, leaf or signal that the model does not have."""
 

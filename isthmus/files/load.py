@@ -11,6 +11,7 @@ from typing import Any, Literal
 from isthmus.describe.files import read_bytes
 from isthmus.describe.mjcf import ROOTS, read_mjcf, root_tag
 from isthmus.describe.urdf import parse_urdf
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.files.save import SUFFIX, read_bundle
 from isthmus.model.compile import model_of
@@ -18,6 +19,7 @@ from isthmus.model.model import Model
 from isthmus.model.source import SourceFile
 
 
+@check_arguments
 def load(
     path: str | os.PathLike[str],
     base: Literal["fixed", "free"] = "fixed",

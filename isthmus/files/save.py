@@ -34,6 +34,7 @@ from isthmus.blueprint.text import from_toml, to_toml
 from isthmus.blueprint.wire import Named, Wire
 from isthmus.describe.description import EXTRAS
 from isthmus.disk import check_target, whole_file
+from isthmus.entry import check_arguments
 from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.files.objects import Damaged, Reader, Writer
 from isthmus.files.topology import from_topology, source_of, source_table, topology, with_extras
@@ -59,6 +60,7 @@ PARTS = ("shift", "scale", "gain", "offset")
 # writing -------------------------------------------------------------------------------------------------
 
 
+@check_arguments
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Writes the model with its networks to a `.safetensors` file; `ist.load` gives it back, the same to the bit.
 

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, BadWiring, did_you_mean
 from isthmus.types import AnyArray
 
@@ -129,6 +130,7 @@ class Foreign(eqx.Module):
         return self.gain * jnp.asarray(self.module(x))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class MLP:
     """A perceptron with `depth` hidden layers of `width`; activation: tanh, elu, relu, softplus or sine."""
@@ -151,6 +153,7 @@ class MLP:
         return Perceptron((*hidden, _nothing(sizes[-1], outputs)), self.activation)
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Linear:
     """A matrix and a constant."""
@@ -159,6 +162,7 @@ class Linear:
         return Perceptron((_nothing(inputs, outputs),), "tanh")
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Spline:
     """A smooth curve of one input (an angle enters as it is), free between `low` and `high`, straight beyond."""
@@ -180,6 +184,7 @@ class Spline:
         return BSpline(np.zeros((self.knots + 2, outputs)), float(self.low), float(self.high))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Constant:
     """One learned number for each output."""
@@ -188,6 +193,7 @@ class Constant:
         return Same(np.zeros(outputs))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class GRU:
     """A gated recurrent unit with `width` numbers of memory, updated once a step: train and use it at one dt."""
@@ -205,6 +211,7 @@ class GRU:
         return GatedUnit(gates, proposal, _nothing(self.width, outputs))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Filter:
     """First-order low-pass filters of mixtures of the inputs; time constants start spread over `fast`…`slow` [s]."""

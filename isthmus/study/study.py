@@ -15,6 +15,7 @@ from isthmus.blueprint.text import toml_value
 from isthmus.blueprint.wire import Wire
 from isthmus.data.options import Options
 from isthmus.describe.files import read_bytes
+from isthmus.entry import check_arguments
 from isthmus.errors import BadStudy, IsthmusError, warn_renamed
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.problem import Problem
@@ -64,6 +65,7 @@ def _by_signal(x: Any) -> bool:
     return isinstance(x, dict) and all(map(t.NUMBERS.fits, x.values()))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Study:
     """What a study file says, or a table of the same keys. `problem()` makes it a `Problem`."""
@@ -100,6 +102,7 @@ class Study:
     """As it was written."""
 
     @staticmethod
+    @check_arguments
     def load(path: str | os.PathLike[str]) -> Study:
         """The study in a TOML file."""
         try:
@@ -118,6 +121,7 @@ class Study:
         return Study.load(path)
 
     @staticmethod
+    @check_arguments
     def from_table(
         data: Mapping[str, Any], *, here: Path = Path(), source: str = "study", text: str = ""
     ) -> Study:

@@ -12,6 +12,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float, Int
 
+from isthmus.entry import check_arguments
 from isthmus.identify.search.islands import Found, Team
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.random_points import Box, draws, first_points
@@ -25,6 +26,7 @@ MIN_GAIN = 1e-6
 WIDEN, NARROW = 1.5, 0.8
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class BasinHopping(AbstractRounds):
     """Many local searches, each from a jump away from the best point of its island.

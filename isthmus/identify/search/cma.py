@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, MissingExtra
 from isthmus.identify.search.islands import Found, Team
 from isthmus.identify.search.random_points import Box, draws
@@ -20,6 +21,7 @@ FAILED_COST = 1e30
 """The cost of a point whose simulation failed, as the library sees it."""
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class CMAES(AbstractRounds):
     """CMA-ES, by asking and telling; a round is a generation.

@@ -8,6 +8,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.entry import check_arguments
 from isthmus.identify.search.basin_hopping import SAME_MINIMUM
 from isthmus.identify.search.islands import Found, Team
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
@@ -16,6 +17,7 @@ from isthmus.identify.search.rounds import AbstractRounds, refuse_below_one, ref
 from isthmus.identify.search.search import AbstractSearch, Listener, Points
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Population(AbstractRounds):
     """Many local searches whose starts are children of the best points so far.
