@@ -9,22 +9,21 @@ import numpy as np
 
 from isthmus.data.options import Options
 from isthmus.data.tables import Table, as_columns
+from isthmus.disk import check_size
 from isthmus.errors import BadFile, MissingExtra
+
+WHAT = "Parquet file"
 
 
 def read(path: str | os.PathLike[str], options: Options) -> list[Table]:
     """The one table of a Parquet file."""
     try:
-        import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise MissingExtra("pyarrow", "parquet", f"Reading {str(path)!r}") from None
-    try:
-        table = parquet.read_table(path).flatten()
-    except (pyarrow.ArrowInvalid, OSError) as failed:
-        raise BadFile(
-            f"{str(path)!r} is no Parquet file, or was not written to its end: {str(failed).splitlines()[0]}."
-        ) from None
+    if os.path.isfile(path):  # or a folder of such files
+        check_size(path, _expanded(parquet.read_metadata(path)))
+    table = parquet.read_table(path).flatten()
     arrays: dict[str, np.ndarray] = {}
     notes: list[str] = []
     for name in table.column_names:
@@ -34,6 +33,12 @@ def read(path: str | os.PathLike[str], options: Options) -> list[Table]:
         if values is not None:
             arrays[name] = values
     return [Table(str(path), as_columns(str(path), arrays), tuple(notes))]
+
+
+def _expanded(about: Any) -> int:
+    """Bytes of all numbers of a file, each a float64."""
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    return sum(8 * g.column(j).num_values for g in groups for j in range(g.num_columns))
 
 
 def _values(source: str, name: str, column: Any, notes: list[str]) -> np.ndarray | None:
