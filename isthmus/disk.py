@@ -51,7 +51,7 @@ def check_size(path: PathLike, size: int | None = None) -> None:
     if size is None:
         try:
             size = Path(path).stat().st_size
-        except OSError:
+        except (OSError, ValueError):
             return  # what is wrong with it is said where it is opened
     if size > LARGEST:
         raise BadFile(

@@ -59,9 +59,7 @@ class BadInput(IsthmusError, ValueError):
 
     def listed(self) -> list[str]:
         """The faults that a message has room for, and how many more there are."""
-        more = len(self.faults) - MOST_FAULTS
-        shown = [shortened(fault) for fault in self.faults[:MOST_FAULTS]]
-        return [*shown, f"and {more} more"] if more > 0 else shown
+        return first_of([shortened(fault) for fault in self.faults])
 
 
 class BadDescription(BadInput):
@@ -251,6 +249,12 @@ def warn_renamed(old: str, new: str) -> None:
     """Warns the caller's caller that `old` is now called `new`."""
     text = f"{old} is now {new}; the old name will be removed in version 0.3."
     warnings.warn(text, DeprecationWarning, stacklevel=3)
+
+
+def first_of(items: Sequence[str]) -> list[str]:
+    """As many items as a message has room for, and how many more there are."""
+    more = len(items) - MOST_FAULTS
+    return [*items[:MOST_FAULTS], f"and {more} more"] if more > 0 else [*items]
 
 
 def shortened(text: str, longest: int = LONGEST_FAULT) -> str:

@@ -34,6 +34,9 @@ IN_NAMES = ("deg", "rad", "ms", "us", "ns", "rpm", "mm")
 """Units that the end of a column's name may say: `elbow_deg`, `t_ms`."""
 
 
+LARGEST_FACTOR = 1e300
+
+
 def _plain(unit: str) -> str:
     """`Nm`, `N m`, `N*m` -> `N·m`; `s^2`, `s2` -> `s²`."""
     unit = re.sub(r"\s*[*·. ]\s*", "·", unit.strip())
@@ -47,6 +50,12 @@ def is_unit(text: str) -> bool:
     return any(_plain(text) in family for family in FACTORS.values())
 
 
+def _finite(number: float) -> float:
+    if not abs(number) < LARGEST_FACTOR:
+        raise BadOption(f"a factor to SI must be finite, not {number!r}.")
+    return float(number)
+
+
 def factor(units: Unit, measures: str) -> float | None:
     """What to multiply by to get SI where the quantity is an `angle`, a `length`, a `time` …; None: none applies.
 
@@ -55,7 +64,9 @@ def factor(units: Unit, measures: str) -> float | None:
     """
     for unit in units if isinstance(units, tuple | list) else (units,):
         if isinstance(unit, int | float):
-            return float(unit)
+            return _finite(unit)
+        if not isinstance(unit, str):
+            raise BadOption(f"a unit is a text such as 'deg', or a factor to SI, not {unit!r}.")
         found = {family: f[_plain(unit)] for family, f in FACTORS.items() if _plain(unit) in f}
         if not found:
             known = [name for family in FACTORS.values() for name in family]

@@ -37,8 +37,8 @@ TOP = {
 }  # fmt: skip
 READ = {f.name: t.ANYTHING for f in dataclasses.fields(Options)} | {"dataset": t.TEXT}
 FREE = {
-    "name": t.TEXT, "low": t.LIMITS, "high": t.LIMITS, "prior": t.NUMBERS, "start": t.NUMBERS, "shared": t.FLAG,
-    "each_run": t.FLAG,
+    "name": t.TEXT, "low": t.LIMITS, "high": t.LIMITS, "start": t.NUMBERS, "shared": t.FLAG,
+    "each_run": t.FLAG, "prior": t.either(t.NUMBER, t.list_of(t.NUMBER, 2)),
 }  # fmt: skip
 COMPARED = {
     "signals": t.TEXTS, "huber": t.POSITIVE, "wrap": t.FLAG, "weight_penalty": t.NUMBER,
