@@ -22,8 +22,9 @@ def read(path: str | os.PathLike[str], options: Options) -> list[Table]:
     except ImportError:
         raise MissingExtra("pyarrow", "parquet", f"Reading {str(path)!r}") from None
     if os.path.isfile(path):  # or a folder of such files
-        check_size(path, _expanded(parquet.read_metadata(path)))
-    table = parquet.read_table(path).flatten()
+        table = _bounded(path, parquet.ParquetFile).flatten()
+    else:
+        table = parquet.read_table(path).flatten()
     arrays: dict[str, np.ndarray] = {}
     notes: list[str] = []
     for name in table.column_names:
@@ -35,10 +36,18 @@ def read(path: str | os.PathLike[str], options: Options) -> list[Table]:
     return [Table(str(path), as_columns(str(path), arrays), tuple(notes))]
 
 
-def _expanded(about: Any) -> int:
-    """Bytes of all numbers of a file, each a float64."""
-    groups = [about.row_group(i) for i in range(about.num_row_groups)]
-    return sum(8 * g.column(j).num_values for g in groups for j in range(g.num_columns))
+def _bounded(path: str | os.PathLike[str], opener: Any) -> Any:
+    """The table of one file, part by part, so that its size is known before it fills the memory."""
+    import pyarrow
+
+    with opener(path) as file:
+        check_size(path, 8 * file.metadata.num_rows * file.metadata.num_columns)
+        parts, size = [], 0
+        for part in file.iter_batches():
+            size += part.nbytes
+            check_size(path, size)
+            parts.append(part)
+        return pyarrow.Table.from_batches(parts, file.schema_arrow)
 
 
 def _values(source: str, name: str, column: Any, notes: list[str]) -> np.ndarray | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 from isthmus.errors import BadOption, did_you_mean
 
@@ -56,7 +57,7 @@ def _finite(number: float) -> float:
     return float(number)
 
 
-def factor(units: Unit, measures: str) -> float | None:
+def factor(units: Any, measures: str) -> float | None:
     """What to multiply by to get SI where the quantity is an `angle`, a `length`, a `time` …; None: none applies.
 
     `units` is a unit, a plain factor, or several units of which the fitting one is taken. A quantity of unknown kind

@@ -43,9 +43,13 @@ def inputs(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
         raise SystemExit(f"there is no kind {given.kind!r}; there are {', '.join(KINDS)}.")
     kinds = KINDS if given.kind is None else (given.kind,)
     causes: set[tuple[str, str]] = set()
+    given.out.mkdir(parents=True, exist_ok=True)
+    running = given.out / "running.txt"  # stays behind where a library ends the whole process
     for seed in itertools.count(given.seed):
         one = case(kinds[seed % len(kinds)], seed)
+        running.write_text(one.command, encoding="utf-8")
         verdict = tried(one)
+        running.unlink()
         line, cause = "", (one.kind, verdict.place)
         if verdict.kind in BAD and cause not in causes:
             causes.add(cause)
