@@ -5,12 +5,21 @@ Rows that were not measured are NaN and stay so.
 
 from __future__ import annotations
 
+from types import ModuleType
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
-from scipy.spatial.transform import Rotation, Slerp
 
 Rows4 = Float[np.ndarray, "*rows 4"]
 Rows3 = Float[np.ndarray, "*rows 3"]
+
+
+def scipy_rotations() -> ModuleType:
+    """`scipy.spatial.transform`, which takes as long to import as the rest of a motion: few logs need it."""
+    from scipy.spatial import transform
+
+    return transform
 
 
 def normalise(q: Rows4) -> Rows4:
@@ -34,13 +43,14 @@ def turned(q: Rows4, turn: Rows3) -> Rows4:
     """`q` after the rotations `turn` [rad], given in the axes of `q`."""
     known = np.all(np.isfinite(normalise(q)), axis=-1) & np.all(np.isfinite(turn), axis=-1)
     found = np.full(q.shape, np.nan)
-    rotations = _rotations(q[known]) * Rotation.from_rotvec(turn[known])
+    rotations = _rotations(q[known]) * scipy_rotations().Rotation.from_rotvec(turn[known])
     found[known] = rotations.as_quat(scalar_first=True)
     return found
 
 
-def _rotations(q: Float[np.ndarray, "n 4"]) -> Rotation:
-    return Rotation.from_quat(q, scalar_first=True)
+def _rotations(q: Float[np.ndarray, "n 4"]) -> Any:
+    """SciPy's `Rotation` of each row."""
+    return scipy_rotations().Rotation.from_quat(q, scalar_first=True)
 
 
 def flips(q: Float[np.ndarray, "n 4"]) -> np.ndarray:
@@ -62,5 +72,5 @@ def between(t: np.ndarray, q: Float[np.ndarray, "n 4"], new: np.ndarray) -> np.n
     unit = continuous(normalise(q))
     if len(t) == 1:
         return np.broadcast_to(unit, (len(new), 4))
-    along = Slerp(t, _rotations(unit))
+    along = scipy_rotations().Slerp(t, _rotations(unit))
     return along(np.clip(new, t[0], t[-1])).as_quat(scalar_first=True)

@@ -24,7 +24,6 @@ from isthmus.identify.evaluate.window import (
     compare,
     gap,
     last_row,
-    part_of_row,
     row,
     setting_of,
 )
@@ -89,7 +88,7 @@ def advance(
     unravel: Callable[[jax.Array], Carry],
 ) -> tuple[jax.Array, AnyArray]:
     """The carried numbers one substep later, and the differences at its row."""
-    after, r = part_of_row(plan, u, unravel(s), i, substeps, window)
+    after, r = plan.substep(u, unravel(s), i, substeps, window)
     flat = ravel_pytree(after)[0]
     if not compares_states(plan):
         flat = jnp.where(i < window.steps * substeps, flat, s)

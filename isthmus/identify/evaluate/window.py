@@ -8,7 +8,8 @@ small), then the free part of the window's own start, then, for multiple shootin
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -149,6 +150,11 @@ class Plan:
         """Channels with a free delay."""
         names = {g.free.name for g in self.parameters.groups}
         return tuple(c for c in self.channels if f"delay/{c.text}" in names)
+
+    @functools.cached_property
+    def substep(self) -> Callable[..., tuple[Carry, AnyArray]]:
+        """`part_of_row` of this plan, which JAX traces once for all functions that are made of it."""
+        return jax.jit(functools.partial(part_of_row, self))
 
 
 # where a window begins -----------------------------------------------------------------------------------------

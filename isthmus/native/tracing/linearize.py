@@ -43,9 +43,7 @@ def linearize(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
     values = [interpreter.value(v) for v in outputs]
 
     def push(*tangents: Any) -> Any:
-        env = dict(zip(closed.jaxpr.invars, jax.tree.leaves(tangents), strict=True))
-        for step, reads, writes in interpreter.linear:
-            env.update(zip(writes, step(*(env[v] for v in reads)), strict=True))
+        env = interpreter.pushed(closed.jaxpr.invars, jax.tree.leaves(tangents))
         found = [
             env[v] if interpreter.moves(v) else jnp.zeros_like(x)
             for v, x in zip(outputs, values, strict=True)
@@ -113,6 +111,13 @@ class Interpreter:
         self.linear.append((push, reads, list(writes)))
         self.moving.update(v for v in writes if _moves(v.aval))
 
+    def pushed(self, reads: Sequence[Any], tangents: Sequence[Any]) -> dict[Any, Any]:
+        """The tangents of all variables that move, from those of the inputs `reads`."""
+        env = dict(zip(reads, tangents, strict=True))
+        for push, inputs, results in self.linear:
+            env.update(zip(results, push(*(env[v] for v in inputs)), strict=True))
+        return env
+
     def inlined(self, eqn: Any, given: list[Any]) -> None:
         """A function inside the function, by an interpreter of its own: its variables may occur several times."""
         closed, inner = eqn.params["jaxpr"], Interpreter()
@@ -123,9 +128,7 @@ class Interpreter:
         written = [(v, o) for v, o in zip(eqn.outvars, outputs, strict=True) if inner.moves(o)]
 
         def push(*tangents: Any) -> list[Any]:
-            env = dict(zip(reads, tangents, strict=True))
-            for step, inputs, results in inner.linear:
-                env.update(zip(results, step(*(env[v] for v in inputs)), strict=True))
+            env = inner.pushed(reads, tangents)
             return [env[o] for _, o in written]
 
         outer = [v for v in eqn.invars if self.moves(v)]

@@ -41,12 +41,7 @@ class Matrix:
 
 def loop(trace: Trace, count: int, visit: Callable[[int], None]) -> None:
     """`visit` in each round."""
-    p = trace.p
-    body = p.enter("loop")
-    counter = p.symbol("counter", "i")
-    visit(counter)
-    p.leave()
-    p.finish("for", Loop(count, counter, [], [], body), [])
+    trace.memory.nest((count,), lambda i: visit(*i), few=1)
 
 
 def running(
