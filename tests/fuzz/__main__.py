@@ -37,11 +37,14 @@ def native(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 def inputs(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """For each case, all kinds in turn: how it went, and where a finding of a new cause is."""
-    from tests.fuzz.inputs import KINDS, case, tried, write_finding
+    from tests.fuzz.inputs import KINDS, READERS, case, tried, write_finding
 
-    if given.kind is not None and given.kind not in KINDS:
-        raise SystemExit(f"there is no kind {given.kind!r}; there are {', '.join(KINDS)}.")
-    kinds = KINDS if given.kind is None else (given.kind,)
+    groups = {"all": KINDS, "files": tuple(READERS)}
+    if given.kind not in (*groups, *KINDS):
+        raise SystemExit(
+            f"no kind is called {given.kind!r}; there are {', '.join([*groups, *KINDS])}."
+        )
+    kinds = groups.get(given.kind, (given.kind,))
     causes: set[tuple[str, str]] = set()
     given.out.mkdir(parents=True, exist_ok=True)
     running = given.out / "running.txt"  # stays behind where a library ends the whole process
@@ -67,7 +70,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--cases", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kind", help="of inputs: urdf, csv, study …")
+    parser.add_argument("--kind", default="all", help="of inputs: files, calls, urdf, csv, study …")
     parser.add_argument("--out", type=Path, default=Path("out/fuzz"))
     given = parser.parse_args()
     began, counts = time.monotonic(), Counter()
