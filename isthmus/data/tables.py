@@ -26,6 +26,8 @@ from isthmus.disk import PathLike, check_size, is_folder, opened
 from isthmus.errors import BadFile, BadOption, MissingFile
 from isthmus.motion.files import npz_arrays, signal_column
 
+TEXTS = (".csv", ".tsv", ".txt", ".log", ".dat")
+"""Endings of text files."""
 BLANK = {"", "nan", "na", "n/a", "null", "none", "-"}
 CHUNK = 4096
 OTHERS = {
@@ -61,7 +63,7 @@ def read_tables(path: PathLike, options: Options) -> list[Table]:
             return reader.read(path, options)
     if kind == ".npz":
         return [Table(str(path), npz_columns(path))]
-    if kind in (".csv", ".tsv", ".txt", ".log", ".dat"):
+    if kind in TEXTS:
         return [Table(str(path), csv_columns(path, options.header))]
     if not file.exists():
         read_bytes(path)
