@@ -29,6 +29,8 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "softplus": jax.nn.softplus,
     "sine": jnp.sin,
 }
+MOST_WEIGHTS = 10**8
+"""Of one network; more would fill the memory."""
 
 
 class Layer(eqx.Module):
@@ -141,6 +143,7 @@ class MLP:
 
     def __post_init__(self) -> None:
         _whole("MLP", width=self.width, depth=self.depth)
+        _refuse_size("MLP", self.width + self.width**2 * self.depth)
         if self.activation not in ACTIVATIONS:
             near = did_you_mean(self.activation, ACTIVATIONS)
             raise BadOption(f"MLP: no activation is called {self.activation!r}.{near}")
@@ -173,6 +176,7 @@ class Spline:
 
     def __post_init__(self) -> None:
         _whole("Spline", knots=self.knots)
+        _refuse_size("Spline", self.knots)
         if self.knots < 2 or not (self.low < self.high and math.isfinite(self.high - self.low)):
             raise BadOption("Spline: it needs two knots or more, and low < high, both finite.")
 
@@ -203,6 +207,7 @@ class GRU:
 
     def __post_init__(self) -> None:
         _whole("GRU", width=self.width)
+        _refuse_size("GRU", 3 * self.width**2)
 
     def make(self, inputs: int, outputs: int, *, key: PRNGKeyArray) -> GatedUnit:
         one, two = jax.random.split(key)
@@ -223,6 +228,7 @@ class Filter:
 
     def __post_init__(self) -> None:
         _whole("Filter", width=self.width)
+        _refuse_size("Filter", self.width)
         if not 0.0 < self.fast <= self.slow < math.inf:
             raise BadOption("Filter: time constants need 0 < fast <= slow, both finite.")
 
@@ -283,3 +289,10 @@ def _whole(who: str, **numbers: int) -> None:
         least = 0 if name == "depth" else 1
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise BadOption(f"{who}: {name} must be a whole number from {least}, not {value!r}.")
+
+
+def _refuse_size(who: str, weights: int) -> None:
+    if weights > MOST_WEIGHTS:
+        raise BadOption(
+            f"{who}: it would have more than {MOST_WEIGHTS:g} weights; make it smaller."
+        )
