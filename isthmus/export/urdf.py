@@ -16,12 +16,14 @@ from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.describe.notes import free_name, quoted, say
 from isthmus.describe.numbers import is_zero
 from isthmus.describe.tree import WORLD
+from isthmus.entry import check_arguments
 from isthmus.errors import ExportWarning, NotExpressible
 from isthmus.export.description import description_of, row
 from isthmus.export.lost import export_text, note_common_losses
 from isthmus.export.possible import with_possible_inertias
 from isthmus.export.urdf_elements import is_identity, is_written, write_joint, write_link
-from isthmus.export.urdf_kept import NotKept, with_numbers
+from isthmus.export.urdf_kept import with_numbers
+from isthmus.export.xml_edit import NotKept
 from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
 
@@ -31,6 +33,7 @@ GRAVITY = Description("", (), ()).gravity
 ENDINGS = (".urdf", ".xml")
 
 
+@check_arguments
 def export_urdf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     """Writes the model as URDF; `ist.load(path)` gives the same numbers again.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from isthmus.describe.urdf import OWN, read_again
 from isthmus.describe.urdf_shapes import ShapeReader, with_names
 from isthmus.describe.xml_lines import Element, parse_xml
 from isthmus.errors import ExportWarning
-from isthmus.export.description import description_of, row
+from isthmus.export.description import description_of, row, same_names
 from isthmus.export.lost import single
 from isthmus.export.urdf_elements import (
     ends_of_travel,
@@ -33,7 +32,7 @@ from isthmus.export.urdf_elements import (
     write_joint,
     write_link,
 )
-from isthmus.export.xml_edit import Document, Tag, walk
+from isthmus.export.xml_edit import Document, NotKept, Tag, opened
 from isthmus.export.xml_text import Xml
 from isthmus.model.compile import model_of
 from isthmus.model.model import Model
@@ -44,16 +43,12 @@ REFLECTED = ("damping", "friction", "armature", "stiction", "torque_offset")
 """Numbers of mimicking joints that a reader adds to those of their leaders."""
 
 
-class NotKept(Exception):
-    """A file that cannot be kept; says why."""
-
-
 class UrdfFile:
     """The text that a model came from, its elements by name, and the model that it describes."""
 
     def __init__(self, source: SourceFile) -> None:
         root = parse_xml(source.text)
-        self.document = _document(source.text, root)
+        self.document = opened(source.text, root)
         top, reader = self.document.root, ShapeReader(".", (), Notes(), hulls=False)
         self.model = model_of(read_again(root, reader, source.base))
         self.was = description_of(self.model)
@@ -77,7 +72,7 @@ def with_numbers(model: Model, now: Description, lost: LeftOut) -> bytes:
     if (name := file.document.value(file.document.root, "name")) and file.was.name != now.name:
         file.document.set_text(file.document.root, "name", now.name if name.strip() else name)
     _add_and_remove(file, now, lost)
-    for was, link in _pairs(file.was.links, now.links):
+    for was, link in same_names(file.was.links, now.links):
         _write_link(file.document, file.links[link.name], was, link)
     for was, joint in _same_joints(file.was, now):
         _write_joint(file, was, joint, lost)
@@ -89,18 +84,6 @@ def with_numbers(model: Model, now: Description, lost: LeftOut) -> bytes:
 
 
 # the file --------------------------------------------------------------------------------------------------
-
-
-def _document(text: bytes, root: Element) -> Document:
-    """The text, if a scan finds the elements that the parser found."""
-    try:
-        document = Document(text)
-        same = sorted(t.name for t in walk(document.root)) == sorted(e.tag for e in root.walk())
-    except (LookupError, ValueError, IndexError):
-        same = False
-    if not same:
-        raise NotKept("its elements stand in entities, or in an unknown encoding")
-    return document
 
 
 def _name(element: Element, attribute: str = "name") -> str:
@@ -122,16 +105,10 @@ def _hanging(description: Description) -> set[tuple[str, str, str]]:
     return {(j.name, j.kind, j.child) for j in description.joints if j.parent is None}
 
 
-def _pairs(before: Iterable[Any], after: Iterable[Any]) -> list[tuple[Any, Any]]:
-    """Records with the same name."""
-    named = {record.name: record for record in before}
-    return [(named[record.name], record) for record in after if record.name in named]
-
-
 def _same_joints(was: Description, now: Description) -> list[tuple[Joint, Joint]]:
     """Joints of both that join the same links in the same way."""
     fixed = lambda j: (j.kind, j.parent, j.child, j.mimic is None)
-    return [(a, b) for a, b in _pairs(was.joints, now.joints) if fixed(a) == fixed(b)]
+    return [(a, b) for a, b in same_names(was.joints, now.joints) if fixed(a) == fixed(b)]
 
 
 def _add_and_remove(file: UrdfFile, now: Description, lost: LeftOut) -> None:
@@ -292,7 +269,7 @@ def _write_followers(file: UrdfFile, now: Description) -> None:
 def _write_points(file: UrdfFile, now: Description) -> None:
     """Writes where points stand; one that is fixed to another point, in that one's frame."""
     frames = {point.name: point.frame for point in now.points}
-    pairs = _pairs(file.was.points, now.points)
+    pairs = same_names(file.was.points, now.points)
     moved = {after.name for before, after in pairs if before.frame != after.frame}
     for before, after in pairs:
         tag, parent = file.above[after.name]

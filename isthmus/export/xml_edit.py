@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from isthmus.describe.xml_lines import Element
 from isthmus.export.xml_text import word
 
 TOKEN = re.compile(
@@ -24,6 +25,10 @@ TOKEN = re.compile(
 ATTRIBUTE = re.compile(r"([^\s=]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 ENCODING = re.compile(rb"^\s*<\?xml[^>]*?encoding\s*=\s*[\"']([\w.-]+)[\"']")
 BOMS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+class NotKept(Exception):
+    """The text that a model came from cannot be kept; says why."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -99,6 +104,13 @@ class Document:
             parts[k] = parts[k] if _same(parts[k], new) else new
         self.set_text(tag, name, "".join(parts))
 
+    def drop(self, tag: Tag, name: str) -> None:
+        """Takes an attribute out, with the space before it."""
+        if (span := tag.attributes.get(name)) is not None:
+            start = self.source.rfind(name, tag.start, span[0])
+            start = len(self.source[:start].rstrip())
+            self._edits.append((start, span[1] + 1, ""))
+
     def remove(self, tag: Tag) -> None:
         """Takes an element out, with the space before it."""
         start = len(self.source[: tag.start].rstrip())
@@ -147,6 +159,18 @@ class Document:
         """The indent of an element's children."""
         there = [child for child in tag.children if child.start >= 0]
         return self._before(there[0]) if there else self._before(tag) + "  "
+
+
+def opened(data: bytes, root: Element) -> Document:
+    """A text whose elements a parser found to be those in `root`; `NotKept` where a scan finds others."""
+    try:
+        document = Document(data)
+        same = sorted(t.name for t in walk(document.root)) == sorted(e.tag for e in root.walk())
+    except (LookupError, ValueError):
+        same = False
+    if not same:
+        raise NotKept("its elements stand in entities, or in an unknown encoding")
+    return document
 
 
 def _encoding(data: bytes) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from isthmus.describe.files import read_bytes
 from isthmus.describe.mjcf import ROOTS, read_mjcf, root_tag
 from isthmus.describe.urdf import parse_urdf
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.files.save import SUFFIX, read_bundle
 from isthmus.model.compile import model_of
@@ -19,6 +20,7 @@ from isthmus.model.model import Model
 from isthmus.model.source import SourceFile
 
 
+@check_arguments
 def load(
     path: str | os.PathLike[str],
     base: Literal["fixed", "free"] = "fixed",
@@ -47,7 +49,7 @@ def load(
         flat = None if isinstance(ground, Ground) else ground
         if root_tag(data) in ROOTS:
             found = read_mjcf(path, data=data, base=base, ground=flat, repair=repair)
-            source = SourceFile(data, "mjcf", base)
+            source = SourceFile(data, "mjcf", base, os.path.abspath(Path(path).parent))
         else:
             place = {"source": os.fspath(path), "folder": Path(path).parent}
             found = parse_urdf(

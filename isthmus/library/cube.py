@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isthmus.entry import check_arguments
 from isthmus.model.builder import Builder
 from isthmus.model.contacts import with_contact
 from isthmus.model.model import Model
@@ -11,6 +12,7 @@ from isthmus.spatial import bodies
 from isthmus.types import Number
 
 
+@check_arguments
 def cube(
     mass: Number = 0.37, width: Number = 0.1048, *, ground: bool = True, contact: Any = None
 ) -> Model:

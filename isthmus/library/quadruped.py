@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isthmus.entry import check_arguments
 from isthmus.model.builder import Builder
 from isthmus.model.contacts import Contact, with_contact
 from isthmus.model.model import Model
@@ -15,6 +16,7 @@ HIP_X, HIP_Y, HIP_WIDTH, THIGH, CALF = 0.1805, 0.047, 0.0838, 0.2, 0.2
 EFFORT = 33.5
 
 
+@check_arguments
 def quadruped(
     *,
     trunk_mass: Number = 4.713,

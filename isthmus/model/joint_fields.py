@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -15,7 +16,7 @@ from isthmus.types import AnyArray
 
 def leaf(name: str, rows: str | None, shape: tuple[int, ...], unit: str, meaning: str) -> Any:
     spec = LeafSpec(name, rows, shape, unit, meaning)
-    return eqx.field(converter=as_leaf, metadata={"leaf": spec})
+    return eqx.field(converter=functools.partial(as_leaf, name=repr(name)), metadata={"leaf": spec})
 
 
 def _dof_leaf(quantity: str, unit: str, meaning: str) -> Any:

@@ -16,9 +16,10 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadModel, BadShape, UnknownName, did_you_mean
 from isthmus.model import address
-from isthmus.model.arrays import as_leaf, is_traced, replaced
+from isthmus.model.arrays import as_floats, as_leaf, broadcast, is_traced, replaced
 from isthmus.model.joint_fields import JointFields, leaf
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import Layout, layout_of
@@ -33,7 +34,6 @@ def _of_contact(name: str, unit: str, meaning: str) -> Any:
     return eqx.field(
         converter=as_leaf,
         metadata={"leaf": spec},
-        kw_only=True,
         default_factory=lambda: np.zeros(0),
     )
 
@@ -135,7 +135,7 @@ class Model(JointFields):
         for field, spec in leaf_fields():
             value = getattr(self, field)
             want = (*_row_count(self, spec), *spec.shape)
-            if isinstance(value, np.ndarray) and value.shape != want:
+            if isinstance(value, np.ndarray) and want not in (value.shape, value.shape[1:]):
                 raise BadShape(f"{spec.name!r} has shape {value.shape}; this model needs {want}.")
 
     # topology ------------------------------------------------------------------------------------------
@@ -167,14 +167,17 @@ class Model(JointFields):
         """Each link with its parent, children first."""
         return reversed(list(enumerate(self.parents)))
 
+    @check_arguments
     def link(self, name: str) -> int:
         """The row of a link."""
         return _index(name, self.link_names, "link")
 
+    @check_arguments
     def joint(self, name: str) -> int:
         """The row of a joint."""
         return _index(name, self.joint_names, "joint")
 
+    @check_arguments
     def point(self, name: str) -> int:
         """The row of a named point."""
         return _index(name, self.point_names, "point")
@@ -208,34 +211,40 @@ class Model(JointFields):
 
     # numbers by name -----------------------------------------------------------------------------------
 
+    @check_arguments
     def get(self, name: str) -> Number:
         """The numbers called `name`: a whole leaf, `link/upper/mass`, `link/mass[upper]` or `link/*/mass`.
 
         A single row comes without its axis (a number, for a mass); a pattern with `*` gives all rows it matches.
         """
-        field, rows, single = self._find(name)
+        field, rows = self._find(name)
         value = getattr(self, field)
-        return value if rows is None else value[rows[0]] if single else value[np.array(rows)]
+        return value if rows is ... else value[_index_of(rows, value, field)]
 
+    @check_arguments
     def set(self, name: str, value: Any) -> Model:
         """A model that differs in the numbers called `name`; `value` is broadcast over them.
 
+        A value with one axis more, its first, makes as many worlds for `rollout_many`.
         A number with a switch (`isthmus.model.leaves.SWITCHES`: ends of travel, `effort`, `delay`, `stiction`, …) acts
         from then on, also in a model made without it; with `kp` or `kd` the command of the joint is a position.
         """
-        field, rows, single = self._find(name)
-        old = getattr(self, field)
+        field, rows = self._find(name)
         if field.startswith("contact_") and not self.contact_kinds:
             raise UnknownName(
                 f"{self.name!r} touches nothing, so it has no {name!r}: see ist.with_contact."
             )
-        index = Ellipsis if rows is None else rows[0] if single else np.array(rows)
+        old, value = getattr(self, field), as_floats(f"the value of {name!r}", value)
+        want, got = np.shape(old[_index_of(rows, old, field)]), np.shape(value)
+        if len(got) == len(want) + 1 and got[1:] == want:
+            old = broadcast(old, (got[0], *old.shape))
+        index = _index_of(rows, old, field)
         try:
             new = replaced(old, index, value)
         except ValueError as mismatch:
-            want, got = np.shape(old[index]), np.shape(value)
             raise BadShape(
-                f"{name!r} has shape {want}; a value of shape {got} does not fit."
+                f"{name!r} has shape {want}; a value of shape {got} does not fit, and {('worlds', *want)} makes "
+                "many worlds for rollout_many."
             ) from mismatch
         spec = dataclasses.replace(dict(leaf_fields())[field], name=name)
         _refuse_bad_values(spec, old[index], value if is_traced(new) else new[index])
@@ -243,26 +252,31 @@ class Model(JointFields):
         _refuse_crossed_ends(model)
         return model
 
-    def _acting(self, field: str, rows: list[int] | None, new: AnyArray) -> dict[str, Any]:
+    def _acting(self, field: str, rows: Any, new: AnyArray) -> dict[str, Any]:
         """Static fields that make the changed rows of a leaf act, where their numbers have an effect."""
         spec = dict(leaf_fields())[field]
         if spec.switch is None:
             return {}
-        touched = {*range(self.dof)} if rows is None else {*rows}
+        touched = {*np.atleast_1d(np.arange(self.dof)[rows]).tolist()}
         if is_traced(new):  # of a whole leaf, the numbers of quaternions may be idle
             return switched_on(
                 self, spec.name, touched - rows_never_on(self, spec.switch) or touched
             )
-        return switched_on(self, spec.name, [k for k in touched if new[k] != spec.switch.idle])
+        return switched_on(
+            self, spec.name, [k for k in touched if np.any(new[..., k] != spec.switch.idle)]
+        )
 
-    def _find(self, name: str) -> tuple[str, list[int] | None, bool]:
+    def _find(self, name: str) -> tuple[str, Any]:
+        """The leaf called so, and its rows: a number, several, or `...` for all."""
         base, pattern = address.parse(name)
         for field, spec in leaf_fields():
             if spec.name == base:
                 if pattern is None:
-                    return field, None, False
-                rows = address.rows_of(name, pattern, self.rows(spec.rows))
-                return field, rows, address.picks_one(pattern) and len(rows) == 1
+                    return field, ...
+                names = self.rows(spec.rows)
+                rows = address.rows_of(name, pattern, names)
+                single = address.picks_one(pattern, names) and len(rows) == 1
+                return field, rows[0] if single else np.array(rows)
         known = [spec.name for _, spec in leaf_fields()]
         raise UnknownName(f"this model has no number called {name!r}.{did_you_mean(base, known)}")
 
@@ -277,6 +291,14 @@ def leaf_fields() -> tuple[tuple[str, LeafSpec], ...]:
     """The leaves of a model: name of the field, and what it is."""
     fields = dataclasses.fields(Model)
     return tuple((f.name, f.metadata["leaf"]) for f in fields if "leaf" in f.metadata)
+
+
+def _index_of(rows: Any, leaf: AnyArray, field: str) -> Any:
+    """The index of rows in a leaf, which may have an axis of worlds before them."""
+    if rows is ...:
+        return ...
+    worlds = np.ndim(leaf) - 1 - len(dict(leaf_fields())[field].shape)
+    return (*[slice(None)] * worlds, rows)
 
 
 def _row_count(model: Model, spec: LeafSpec) -> tuple[int, ...]:
@@ -329,8 +351,9 @@ def _refuse_crossed_ends(model: Model) -> None:
     if is_traced((lower, upper)):
         return
     for name, rows in model.rows("dof").items():
-        if crossed := [row for row in rows if lower[row] > upper[row] or lower[row] == np.inf]:
-            a, b = lower[crossed[0]], upper[crossed[0]]
+        low, high = np.broadcast_arrays(lower[..., rows], upper[..., rows])
+        if (crossed := (low > high) | (low == np.inf)).any():
+            a, b = low[crossed][0], high[crossed][0]
             raise BadModel(
                 f"joint {name!r} would have its lower limit {a:g} above its upper limit {b:g}; "
                 "set the other one first."

@@ -19,3 +19,5 @@ class SourceFile:
     format: Literal["", "urdf", "mjcf"] = dataclasses.field(default="", compare=False, repr=False)
     base: str = dataclasses.field(default="fixed", compare=False, repr=False)
     """Whether the root was welded to the world or free, as `ist.load` was told."""
+    folder: str = dataclasses.field(default="", compare=False, repr=False)
+    """Where the file stood, for meshes of an MJCF; `ist.save` does not keep it."""

@@ -142,8 +142,9 @@ def select(model: Model, text: str, extra: tuple[str, ...] = ()) -> Selection:
     name = before + name
     if name not in known or pattern is None:
         raise UnknownSignal(f"no signal is called {text!r}.{did_you_mean(name, known)}")
-    rows = address.rows_of(text, pattern, model.rows(known[name].rows))
-    return Selection(text, name, tuple(rows), address.picks_one(pattern) and len(rows) == 1)
+    names = model.rows(known[name].rows)
+    rows = address.rows_of(text, pattern, names)
+    return Selection(text, name, tuple(rows), address.picks_one(pattern, names) and len(rows) == 1)
 
 
 def _published(model: Model, spec: SignalSpec) -> bool:

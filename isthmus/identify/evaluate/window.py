@@ -268,7 +268,7 @@ def needed(
 
     Where commands are compared, the prediction is the command that gives the torque, in the command's own unit.
     """
-    memory, tau, acting = torque_at(setting.model, setting.dt, here, a, control)
+    memory, tau, acting = _backwards(setting.model, setting.dt, here, a, control)
     found = Signals()
     for c in plan.channels:
         commanded = c.name == CONTROL
@@ -278,8 +278,15 @@ def needed(
 
 def torque_at(
     model: Model, dt: AnyArray, here: State, a: AnyArray, control: Control
+) -> tuple[Any, AnyArray]:
+    """What is remembered one row later, and the motor torques [N·m, N] for the acceleration `a`."""
+    return _backwards(model, dt, here, a, control)[:2]
+
+
+def _backwards(
+    model: Model, dt: AnyArray, here: State, a: AnyArray, control: Control
 ) -> tuple[Any, AnyArray, Forces]:
-    """What is remembered one row later, the motor torques [N·m, N] for the acceleration `a`, and what else acts."""
+    """What is remembered one row later, the motor torques for the acceleration `a`, and what acted beside them."""
     seen = Signals(model, here.memory, dt)
     acting = forces(model, here, control, seen)
     tau = needed_torque(acting, a, seen)
