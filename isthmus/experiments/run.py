@@ -18,6 +18,7 @@ STUDIES = {
     "swimmer": "NeuralSim, figures 8 and 9, table II: passive forces of a swimmer in water and air",
     "pendulum": "TDS, figure 1 (right): a filmed double pendulum, its numbers and its frame rate",
     "acrobot": "a torque-driven double pendulum, three designs, beside the lab's own models",
+    "cube": "TDS, figure 1 (left): springs with a learned friction imitate a throw of a world of impulses",
     "tosses": "a real cube tossed on a table: contact by impulses or springs, beside MuJoCo",
 }
 """Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
