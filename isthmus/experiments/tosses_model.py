@@ -29,7 +29,7 @@ MASS, INERTIA = 0.37, 0.00081
 KINDS = ("impulse", "soft", "penalty")
 NETWORKS = {"friction": "contact/friction_force", "restitution": "contact/normal_force"}
 """What a network scales, from the velocity of the corner."""
-PARTS = {"impulse": 2, "soft": 2, "penalty": 8, "mujoco": 3}
+PARTS = {"impulse": 2, "soft": 2, "penalty": 8, "mujoco": 4}
 """Steps in a row of the recording."""
 
 Simulate = Callable[[dict[str, float], np.ndarray, np.ndarray, int], np.ndarray]
@@ -75,15 +75,16 @@ OWN = {
         "exponent": Number(1.3, 0.2, 1.0, 2.5), "friction_speed": Number(0.1, 1.0, 1e-3, 1.0, log=True),
     },
     "mujoco": {
-        "time": Number(0.01, 0.7, 2.0 * ROW / 3, 0.2, log=True), "ratio": Number(0.7, 0.4, 0.01, 2.0, log=True),
-        "least": Number(0.9, 0.05, 0.05, 0.95), "width": Number(0.001, 0.8, 1e-5, 0.1, log=True),
+        "time": Number(0.01, 0.7, 2.0 * ROW / 4, 0.2, log=True), "ratio": Number(1.0, 0.5, 0.01, 5.0, log=True),
+        "least": Number(0.9, 0.1, 0.01, 0.95), "most": Number(0.95, 0.02, 0.5, 0.999),
+        "width": Number(0.001, 0.8, 1e-5, 0.1, log=True),
     },
 }  # fmt: skip
-"""Of one simulator: how its contacts bounce and yield. MuJoCo: `solref` and the first and third number of `solimp`."""
+"""Of one simulator: how its contacts bounce and yield. MuJoCo: `solref` and three of `solimp`."""
 
 MUJOCO_DEFAULTS = {
     **{name: number.start for name, number in COMMON.items()},
-    "time": 0.02, "ratio": 1.0, "least": 0.9, "width": 0.001,
+    "time": 0.02, "ratio": 1.0, "least": 0.9, "most": 0.95, "width": 0.001,
 }  # fmt: skip
 """The published cube, and contacts as MuJoCo has them where nothing is said."""
 
@@ -196,7 +197,8 @@ def _set_mujoco(body: Any, numbers: dict[str, float]) -> None:
     body.geom_pos[0], body.geom_quat[0] = (0, 0, numbers["height"]), tilt.as_quat()[[3, 0, 1, 2]]
     body.body_ipos[1], body.body_inertia[1] = centre_of_mass(numbers), principal_inertia(numbers)
     body.geom_solref[:] = numbers["time"], numbers["ratio"]
-    body.geom_solimp[:] = numbers["least"], 0.95, numbers["width"], 0.5, 2.0
+    least, most = sorted((numbers["least"], numbers["most"]))
+    body.geom_solimp[:] = least, most, numbers["width"], 0.5, 2.0
 
 
 def mujoco_library() -> Any:
