@@ -109,7 +109,7 @@ def study(settings: Settings) -> Result:
 def planned(settings: Settings) -> Plan:
     """The sizes, small for `--quick`; `--set evaluations=… training=…` changes them."""
     quick = settings.quick
-    evaluations = int(settings.option("evaluations", 34 if quick else 1000))
+    evaluations = int(settings.option("evaluations", 18 if quick else 1000))
     return Plan(
         training=int(settings.option("training", 6 if quick else TRAINING)), rows=60 if quick else 115,
         evaluations=evaluations, fold_evaluations=18 if quick else evaluations // 2, folds=2,
