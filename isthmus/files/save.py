@@ -43,8 +43,9 @@ from isthmus.networks.recipes import RECIPES
 from isthmus.networks.wired import Plan, Wired
 from isthmus.types import AnyArray
 
-FORMAT = 1
-"""Raised where files change so that older versions could not read them."""
+FORMAT, FIRST_FORMAT = 2, 1
+"""Raised where files change so that older versions could not read them. Version 0.1 knows no ranges of networks; a
+model without them is written in its format."""
 SUFFIX = ".safetensors"
 """Of models that `save` writes."""
 KEY = "isthmus"
@@ -75,7 +76,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
             raise BadOption("only a single model can be saved, not a batch of them.")
     blueprint, own = _blueprint(model)
     content = {
-        "format": FORMAT,
+        "format": FIRST_FORMAT if all(w.seen is None for w in model.networks) else FORMAT,
         "versions": {name: _version(name) for name in LIBRARIES},
         "model": topology(model),
         "blueprint": blueprint,
@@ -105,6 +106,8 @@ def _network(wired: Wired, writer: Writer) -> dict[str, Any]:
     at = f"network/{wired.name}"
     for part in PARTS:
         writer.arrays[f"{at}/{part}"] = np.asarray(getattr(wired, part), np.float64)
+    if wired.seen is not None:
+        writer.arrays[f"{at}/seen"] = np.asarray(wired.seen, np.float64)
     for name, value in wired.previous.items():
         writer.arrays[f"{at}/previous/{name}"] = np.asarray(value, np.float64)
     return {
@@ -159,7 +162,7 @@ def _opened(data: bytes, source: str) -> tuple[dict[str, Any], dict[str, np.ndar
         raise BadFile(f"{source!r} is a safetensors file, but no model that isthmus saved.")
     header = json.loads(about[KEY], parse_constant=_refuse_constant)
     version = header["content"]["format"]
-    if version != FORMAT:
+    if version not in (FIRST_FORMAT, FORMAT):
         by = header["content"]["versions"]["isthmus"]
         raise BadFile(
             f"{source!r} was saved by isthmus {by} in format {version!r}, and this version reads format {FORMAT}: "
@@ -180,7 +183,8 @@ def _wired(model: Model, wire: Wire, data: Mapping[str, Any], reader: Reader) ->
         name: reader.array(f"{at}/previous/{name}") for name in previous_of(plan)
     }
     parts = [reader.array(f"{at}/{part}") for part in PARTS]
-    wired = Wired(plan, reader.object(data["net"]), *parts, previous=previous, recipe=wire)
+    seen = reader.arrays.get(f"{at}/seen")
+    wired = Wired(plan, reader.object(data["net"]), *parts, previous, wire, seen)
     _check_shapes(model, wired)
     return wired
 
@@ -202,6 +206,8 @@ def _check_shapes(model: Model, wired: Wired) -> None:
     ]
     if found != shapes + [shape_of(model, specs[name]) for name in wired.previous]:
         raise Damaged(f"numbers of the network {wired.name!r} have the wrong shape")
+    if wired.seen is not None and np.shape(wired.seen) != (2, inputs):
+        raise Damaged(f"the range of the network {wired.name!r} has the wrong shape")
     if _answer(wired.net, inputs) != (outputs,):
         raise Damaged(f"the network {wired.name!r} does not fit its wire")
 

@@ -248,8 +248,8 @@ def rewritten(saved: Path, change, change_arrays=lambda arrays: None) -> bytes:
 
 
 def test_a_file_of_a_newer_version_is_refused_with_its_version(saved, tmp_path):
-    newer = rewritten(saved, lambda c: c.update(format=2, versions={"isthmus": "9.1"}))
-    assert "saved by isthmus 9.1 in format 2, and this version reads format 1" in refused(
+    newer = rewritten(saved, lambda c: c.update(format=3, versions={"isthmus": "9.1"}))
+    assert "saved by isthmus 9.1 in format 3, and this version reads format 2" in refused(
         newer, tmp_path / "newer.safetensors"
     )
 
