@@ -17,7 +17,7 @@ from isthmus.data.options import Options
 from isthmus.describe.files import read_bytes
 from isthmus.errors import BadStudy, IsthmusError, warn_renamed
 from isthmus.identify.parameters.free import Free
-from isthmus.identify.problem import Problem
+from isthmus.identify.problem import CROSS, Problem
 from isthmus.identify.search.search import AbstractSearch
 from isthmus.losses.windows import AbstractLoss, Windows
 from isthmus.model.model import Model
@@ -41,7 +41,8 @@ FREE = {
     "each_run": t.FLAG,
 }  # fmt: skip
 COMPARED = {
-    "signals": t.TEXTS, "huber": t.NUMBER, "wrap": t.FLAG, "weight_penalty": t.NUMBER,
+    "signals": t.TEXTS, "huber": t.NUMBER, "wrap": t.FLAG, "weight_penalty": t.either(t.NUMBER, t.one_of(CROSS)),
+    "keep_networks": t.FLAG,
     "noise": t.Kind("a number, or a table of numbers by signal", lambda x: t.NUMBER.fits(x) or _by_signal(x)),
 }  # fmt: skip
 """What [loss] says besides the kind of stretches."""

@@ -22,6 +22,7 @@ from isthmus.errors import BadFile, BadOption, MissingFile
 from isthmus.files.load import load as load_model
 from isthmus.files.save import save as save_model
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
+from isthmus.identify.answer.comparison import Comparison
 from isthmus.model.model import Model
 
 FORMAT, FIRST_FORMAT = "isthmus fit 2", "isthmus fit 1"
@@ -40,6 +41,7 @@ def save(fit: AbstractFit, folder: Path) -> Path:
         "estimates": {n: dataclasses.asdict(e) for n, e in fit.estimates.items()},
         "noise": fit.noise, "errors": fit.errors, "heldout": fit.heldout, "status": fit.status, "loss": fit.loss,
         "history": fit.history, "evaluations": fit.evaluations, "seconds": fit.seconds,
+        "networks": None if fit.networks is None else dataclasses.asdict(fit.networks),
         "islands": fit.islands, "warnings": fit.warnings, "undetermined": fit.undetermined, "settings": fit.settings,
     }  # fmt: skip
     with whole_file(folder / TEXT) as file:  # last: it says which files belong to it
@@ -75,7 +77,16 @@ def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -
         "errors": pairs(text["errors"]) or {},
         "heldout": pairs(text["heldout"]),
         "islands": tuple(map(tuple, text.get("islands", ()))),
+        "networks": _comparison(text.get("networks")),
     }
+
+
+def _comparison(data: dict[str, Any] | None) -> Comparison | None:
+    """Held-out motion with networks and without, as `save` wrote it."""
+    if data is None:
+        return None
+    pairs = lambda table: {name: tuple(pair) for name, pair in table.items()}
+    return Comparison(pairs(data["errors"]), data["helps"], data["kept"], pairs(data["outside"]))
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
