@@ -13,6 +13,7 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadOption, FitWarning
 from isthmus.identify.cross import set_aside
+from isthmus.identify.predict import Prediction
 from tests.identify.motions import DT, SINGLE
 
 WIRE = ist.Wire("joint/passive_torque", reads=["joint/velocity"], net=ist.MLP(width=3, depth=1))
@@ -128,6 +129,13 @@ def test_held_out_rows_outside_of_the_range_are_told(judged_by_faster_motion):
     assert found.networks.kept
     assert not found.networks.helps
     assert f"Held out: {rows} of 201 rows outside of the range that the network" in str(found)
+
+
+def test_rows_of_a_prediction_outside_of_the_range_are_counted(kept, judged_by_faster_motion):
+    free = [ist.Free("start/position")]
+    asked = ist.Problem(kept.model, faster(), free=free, loss=ist.Windows(20))
+    found = Prediction((), 0, asked, np.zeros(0)).as_dict()
+    assert found["outside"] == judged_by_faster_motion.networks.outside
 
 
 def test_the_penalty_is_chosen_without_a_look_at_held_out_rows(kept, judged_by_faster_motion):

@@ -23,6 +23,7 @@ from isthmus.identify.parameters.parameters import Parameters
 from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import AbstractLoss
 from isthmus.model import coordinates
+from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.networks.signals import Signals
 from isthmus.simulate.accelerate import acceleration_under, needed_torque
@@ -262,15 +263,23 @@ def needed(
     plan: Plan, setting: Setting, here: State, a: AnyArray, control: Control
 ) -> tuple[Any, Signals]:
     """The torques that motors must have given for the acceleration `a`, as the signals that are compared."""
-    seen = Signals(setting.model, here.memory, setting.dt)
-    acting = forces(setting.model, here, control, seen)
-    tau = needed_torque(acting, a, seen)
-    if not seen.has(here.memory):  # a network reads a signal that only a step forward computes
-        semi_implicit(acting, acceleration_under(acting, control, seen), setting.dt, seen)
+    memory, tau = torque_at(setting.model, setting.dt, here, a, control)
     found = Signals()
     for c in plan.channels:
         found(c.name, tau)
-    return seen.remembered(here.memory), found
+    return memory, found
+
+
+def torque_at(
+    model: Model, dt: AnyArray, here: State, a: AnyArray, control: Control
+) -> tuple[Any, AnyArray]:
+    """What is remembered one row later, and the motor torques [N·m, N] for the acceleration `a`."""
+    seen = Signals(model, here.memory, dt)
+    acting = forces(model, here, control, seen)
+    tau = needed_torque(acting, a, seen)
+    if not seen.has(here.memory):  # a network reads a signal that only a step forward computes
+        semi_implicit(acting, acceleration_under(acting, control, seen), dt, seen)
+    return seen.remembered(here.memory), tau
 
 
 def last_row(plan: Plan, u: AnyArray, carry: Carry, k: AnyArray, window: Window) -> AnyArray:
