@@ -59,6 +59,12 @@ def inputs_along(
     return x if x.ndim == 3 else x[:, None]
 
 
+def known_inputs(x: Float[np.ndarray, "rows units inputs"]) -> Float[np.ndarray, "n inputs"]:
+    """Inputs of all rows and units, one below the other, without those that were not measured."""
+    flat = x.reshape(-1, x.shape[-1])
+    return flat[np.all(np.isfinite(flat), axis=1)]
+
+
 def with_ranges(model: Model, motions: Sequence[Rows], names: Collection[str]) -> Model:
     """The model whose networks called `names` have seen these motions, and nothing else."""
 
@@ -66,8 +72,8 @@ def with_ranges(model: Model, motions: Sequence[Rows], names: Collection[str]) -
         if wired.name not in names or not wired.plan.readings:
             return wired
         parts = [inputs_along(wired, observed(model, wired, rows)) for rows in motions]
-        x = np.concatenate([part.reshape(-1, part.shape[-1]) for part in parts])
-        return dataclasses.replace(wired, seen=range_of(x))
+        x = known_inputs(np.concatenate(parts))
+        return dataclasses.replace(wired, seen=range_of(x)) if len(x) else wired
 
     return dataclasses.replace(model, networks=tuple(map(changed, model.networks)))
 

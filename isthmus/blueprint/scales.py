@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from isthmus.blueprint.ranges import inputs_along, observed, rows_of
+from isthmus.blueprint.ranges import inputs_along, known_inputs, observed, rows_of
+from isthmus.errors import BadWiring
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.networks.charts import chart_of
@@ -34,10 +35,13 @@ def with_scales(model: Model, wired: Wired, motions: Sequence[Motion]) -> Wired:
         gain = np.full_like(gain, typical) if typical > 1e-9 else gain
     if not wired.plan.readings:
         return dataclasses.replace(wired, gain=gain)
-    x = inputs_along(wired, values)
-    flat = x.reshape(-1, x.shape[-1])
-    deviation = flat.std(axis=0)
+    x = known_inputs(inputs_along(wired, values))
+    if not len(x):
+        raise BadWiring(
+            f"the data for scales has no row with all that the wire to {target!r} reads."
+        )
+    deviation = x.std(axis=0)
     scale = np.where(deviation > 1e-9, deviation, 1.0)
     return dataclasses.replace(
-        wired, shift=flat.mean(axis=0), scale=scale, gain=gain, seen=range_of(flat)
+        wired, shift=x.mean(axis=0), scale=scale, gain=gain, seen=range_of(x)
     )

@@ -36,6 +36,11 @@ class WithoutNetworks:
         return self.outcome.x[self.outcome.best]
 
     @property
+    def stopped(self) -> bool:
+        """Whether the user ended the search."""
+        return self.outcome.status[self.outcome.best] is Status.INTERRUPTED
+
+    @property
     def cost(self) -> float:
         """Its cost."""
         return float(self.outcome.cost[self.outcome.best])

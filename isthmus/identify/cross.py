@@ -13,7 +13,7 @@ import numpy as np
 
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.problem import Problem
-from isthmus.identify.search.search import AbstractSearch
+from isthmus.identify.search.search import AbstractSearch, Status
 from isthmus.losses.penalties import huber
 from isthmus.phases import phase
 
@@ -34,6 +34,8 @@ class Tried:
     """Root mean square of the differences in the rows that were set aside, in units of the noise."""
     x: np.ndarray
     """The point that the search of the other rows found."""
+    stopped: bool
+    """Whether the user ended that search."""
 
 
 def try_penalties(
@@ -51,7 +53,7 @@ def try_penalties(
         with phase(f"weight penalty {n} of at most {len(LADDER)}"):
             tried.append(_tried(problem, factor * unit, search, starts, aside))
         best = int(np.argmin([t.error for t in tried]))
-        if len(tried) - 1 - best >= PATIENCE:
+        if len(tried) - 1 - best >= PATIENCE or tried[-1].stopped:
             break
     return tuple(sorted(tried, key=lambda t: t.error))
 
@@ -73,7 +75,7 @@ def _tried(
     rest = whole.changed(weight=np.where(aside[..., None], weight, 0.0))
     found = search.search(part, starts)
     x = found.x[found.best]
-    return Tried(penalty, _error(rest, x), x)
+    return Tried(penalty, _error(rest, x), x, found.status[found.best] is Status.INTERRUPTED)
 
 
 def _error(evaluation: Evaluation, x: np.ndarray) -> float:

@@ -130,27 +130,31 @@ def _found(problem: Problem, search: AbstractSearch, starts: np.ndarray, listen:
     if not np.isfinite(outcome.cost[outcome.best]):
         raise BadStart(divergence(problem.evaluation, problem.windows[1], starts[0]))
     stopped = outcome.status[outcome.best] is Status.INTERRUPTED
-    if problem.trained and problem.heldout_logs and not stopped:
-        plain = plain or search_without_networks(problem, search, starts)
+    judges = bool(problem.trained and problem.heldout_logs) and not stopped
+    if judges and plain is None:
+        plain = search_without_networks(problem, search, starts)
     with postponed("computing standard errors"):
-        found = _judged(problem, outcome, starts, plain if problem.heldout_logs else None)
-    found.settings["search"] = search.settings(outcome)
+        rival = plain if judges and plain is not None and not plain.stopped else None
+        found = _judged(problem, search, outcome, starts, rival)
     if tried:
         found.settings["penalties_tried"] = [[t.penalty, t.error] for t in tried]
     return found
 
 
 def _judged(
-    problem: Problem, outcome: Outcome, starts: np.ndarray, plain: WithoutNetworks | None
+    problem: Problem,
+    search: AbstractSearch,
+    outcome: Outcome,
+    starts: np.ndarray,
+    plain: WithoutNetworks | None,
 ) -> Fit:
     """What was found with networks or, if held-out motion says that they do not help, without them."""
-    if plain is None:
-        return summarise(problem, outcome, starts)
-    verdict = compared(problem, outcome.x[outcome.best], plain)
-    if not verdict.kept:
+    verdict = None if plain is None else compared(problem, outcome.x[outcome.best], plain)
+    if plain is not None and verdict is not None and not verdict.kept:
         problem, outcome, starts = plain.problem, plain.outcome, plain.starts
     found = summarise(problem, outcome, starts)
-    more = (verdict.warning,) if verdict.warning else ()
+    found.settings["search"] = search.settings(outcome)
+    more = (verdict.warning,) if verdict is not None and verdict.warning else ()
     return dataclasses.replace(found, networks=verdict, warnings=(*more, *found.warnings))
 
 

@@ -14,6 +14,7 @@ import isthmus as ist
 from isthmus.errors import BadOption, FitWarning
 from isthmus.identify.cross import set_aside
 from isthmus.identify.predict import Prediction
+from isthmus.study.run import earlier
 from tests.identify.motions import DT, SINGLE
 
 WIRE = ist.Wire("joint/passive_torque", reads=["joint/velocity"], net=ist.MLP(width=3, depth=1))
@@ -93,6 +94,10 @@ def test_where_physics_is_complete_the_answer_is_that_without_the_network(tmp_pa
     again = ist.Fit.load(found.save(tmp_path / "fit"))
     assert again.networks == found.networks
     assert str(again) == str(found)
+    first_row, second_row = earlier(asked, tmp_path / "fit")  # to resume from
+    weights = asked.parameters.is_weight()
+    np.testing.assert_array_equal(first_row[weights], second_row[weights])
+    np.testing.assert_allclose(second_row[~weights], [e.value for e in found.estimates.values()])
     assert first in ist.export_report(again, tmp_path / "fit.html", problem=asked).read_text()
 
 
