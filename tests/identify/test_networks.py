@@ -90,7 +90,9 @@ def test_where_physics_is_complete_the_answer_is_that_without_the_network(tmp_pa
     without, with_ = found.networks.errors["joint/position"]
     assert without == plain.heldout["joint/position"][1] < with_ / 0.95
     first = "Held out, without the networks and with them: joint/position"
-    assert str(found).startswith(f"{first} {without:.4g} without, {with_:.4g} with")
+    assert str(found).startswith(
+        f"{first} {without:.4g} without, {with_:.4g} with; the networks are left out"
+    )
     again = ist.Fit.load(found.save(tmp_path / "fit"))
     assert again.networks == found.networks
     assert str(again) == str(found)

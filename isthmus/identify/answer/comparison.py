@@ -33,8 +33,9 @@ class Comparison:
     def lines(self) -> list[str]:
         """Errors with and without the networks, what became of them, and how far they were asked to extrapolate."""
         pairs = [f"{name} {a:.4g} without, {b:.4g} with" for name, (a, b) in self.errors.items()]
+        fate = "" if self.kept else "; the networks are left out"
         return [
-            f"Held out, without the networks and with them: {'; '.join(pairs)}",
+            f"Held out, without the networks and with them: {'; '.join(pairs)}{fate}",
             *(f"Held out: {line}" for line in outside_lines(self.outside)),
         ]
 
