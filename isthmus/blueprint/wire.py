@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, did_you_mean
 
 MODES = ("add", "scale", "replace")
@@ -42,6 +43,7 @@ class Wire:
     """What the network is called, `network/NAME`; None: the last part of the target's name."""
     fade: bool | None = None
 
+    @check_arguments
     def __init__(
         self,
         target: str,
@@ -53,7 +55,7 @@ class Wire:
         angles: str | None = None,
         output_scale: float | None = None,
         name: str | None = None,
-        fade: Any = None,
+        fade: bool | None = None,
     ) -> None:
         given = (reads,) if isinstance(reads, str) else tuple(reads)
         who = f"the wire to {target!r}"
@@ -63,6 +65,7 @@ class Wire:
             if value not in known:
                 near = did_you_mean(str(value), [k for k in known if k])
                 raise BadOption(f"{who}: {option} cannot be {value!r}.{near}")
+        net = net() if isinstance(net, type) and hasattr(net, "make") else net
         if net is None:
             raise BadOption(f"{who} needs a network: net=MLP(), for instance.")
         if name is not None and ("/" in name or "*" in name or not name):
@@ -71,8 +74,6 @@ class Wire:
             raise BadOption(
                 f"{who}: output_scale must be positive and finite, not {output_scale!r}."
             )
-        if not (fade is None or isinstance(fade, bool)):
-            raise BadOption(f"{who}: fade must be True or False, not {fade!r}.")
         if fade and (mode == "replace" or getattr(net, "law", None) == "conservative"):
             what = "replaces the physics" if mode == "replace" else "is the slope of a potential"
             raise BadOption(f"{who} cannot fade out: it {what}. Leave fade out.")

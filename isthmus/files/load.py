@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,12 +11,15 @@ from typing import Any, Literal
 from isthmus.describe.files import read_bytes
 from isthmus.describe.mjcf import ROOTS, read_mjcf, root_tag
 from isthmus.describe.urdf import parse_urdf
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.files.save import SUFFIX, read_bundle
 from isthmus.model.compile import model_of
 from isthmus.model.model import Model
+from isthmus.model.source import SourceFile
 
 
+@check_arguments
 def load(
     path: str | os.PathLike[str],
     base: Literal["fixed", "free"] = "fixed",
@@ -40,12 +44,14 @@ def load(
     if not _is_saved(path, data):
         if root_tag(data) in ROOTS:
             found = read_mjcf(path, data=data, base=base, ground=ground, repair=repair)
+            source = SourceFile(data, "mjcf", base, os.path.abspath(Path(path).parent))
         else:
             place = {"source": os.fspath(path), "folder": Path(path).parent}
             found = parse_urdf(
                 data, **place, base=base, ground=ground, repair=repair, packages=packages
             )
-        return model_of(found)
+            source = SourceFile(data, "urdf", base)
+        return dataclasses.replace(model_of(found), source=source)
     if (base, ground, repair, tuple(packages)) != ("fixed", None, "none", ()):
         raise BadOption(
             f"{str(path)!r} is a saved model, which stays as it is: base, ground, repair and packages are for "

@@ -17,7 +17,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
@@ -32,10 +31,12 @@ from isthmus.blueprint.plan import (
 )
 from isthmus.blueprint.text import from_toml, to_toml
 from isthmus.blueprint.wire import Named, Wire
-from isthmus.disk import check_target, whole_file
+from isthmus.describe.description import EXTRAS
+from isthmus.disk import check_target, opened, whole_file
+from isthmus.entry import check_arguments
 from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.files.objects import Damaged, Reader, Writer
-from isthmus.files.topology import from_topology, topology
+from isthmus.files.topology import from_topology, source_of, source_table, topology, with_extras
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model, leaf_fields
 from isthmus.networks.names import shape_of, signals_of
@@ -43,9 +44,8 @@ from isthmus.networks.recipes import RECIPES
 from isthmus.networks.wired import Plan, Wired
 from isthmus.types import AnyArray
 
-FORMAT, FIRST_FORMAT = 2, 1
-"""Raised where files change so that older versions could not read them. Version 0.1 knows no ranges of networks; a
-model without them is written in its format."""
+FORMAT = 2
+"""Raised where files change so that older versions could not read them; all older formats are read."""
 SUFFIX = ".safetensors"
 """Of models that `save` writes."""
 KEY = "isthmus"
@@ -59,6 +59,7 @@ PARTS = ("shift", "scale", "gain", "offset")
 # writing -------------------------------------------------------------------------------------------------
 
 
+@check_arguments
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Writes the model with its networks to a `.safetensors` file; `ist.load` gives it back, the same to the bit.
 
@@ -76,9 +77,10 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
             raise BadOption("only a single model can be saved, not a batch of them.")
     blueprint, own = _blueprint(model)
     content = {
-        "format": FIRST_FORMAT if all(w.seen is None for w in model.networks) else FORMAT,
+        "format": FORMAT,
         "versions": {name: _version(name) for name in LIBRARIES},
         "model": topology(model),
+        "source": source_table(model.source),
         "blueprint": blueprint,
         "own": own,
         "networks": [_network(wired, writer) for wired in model.networks],
@@ -123,37 +125,37 @@ def _network(wired: Wired, writer: Writer) -> dict[str, Any]:
 def read_bundle(data: bytes, networks: Mapping[str, Any], source: str) -> Model:
     """The model that `save` wrote; `networks` has the caller's own classes and functions, by name."""
     try:
-        header, arrays = _opened(data, source)
-        content = header["content"]
-        if header["checksum"] != _checksum(content, arrays):
-            raise Damaged("its checksum does not fit")
-        reader = Reader(arrays, networks)
-        leaves = {field: reader.array(spec.name) for field, spec in leaf_fields()}
-        model = Model(**from_topology(content["model"]), **leaves)
-        wires = from_toml(
-            content["blueprint"], {OWN + kind: Named(kind) for kind in content["own"]}
-        )
-        pairs = zip(wires, content["networks"], strict=True)
-        wired = tuple(_wired(model, wire, data, reader) for wire, data in pairs)
-        return dataclasses.replace(model, networks=wired)
+        with opened(source, "saved model"):
+            return _model(data, networks, source)
     except BadFile:
         raise
     except BadOption as bad:
-        raise BadOption(f"{source!r}: {bad.args[0]}") from None
-    except (Damaged, IsthmusError) as bad:
-        raise BadFile(f"{source!r} is damaged: {str(bad.args[0]).rstrip('.')}.") from None
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        raise BadFile(f"{source!r} is damaged: what it says makes no model.") from None
+        raise BadOption(f"{source!r}: {bad.message}") from None
+    except IsthmusError as bad:
+        raise BadFile(f"{source!r} is damaged: {bad.message.rstrip('.')}.") from None
+
+
+def _model(data: bytes, networks: Mapping[str, Any], source: str) -> Model:
+    header, arrays = _opened(data, source)
+    content = header["content"]
+    if header["checksum"] != _checksum(content, arrays):
+        raise Damaged("its checksum does not fit")
+    reader = Reader(arrays, networks)
+    lacks = EXTRAS if content["format"] == 1 else ()
+    leaves = {f: reader.array(s.name) for f, s in leaf_fields() if s.quantity not in lacks}
+    origin = source_of(content.get("source"))
+    model = Model(**with_extras(from_topology(content["model"]) | leaves), source=origin)
+    wires = from_toml(content["blueprint"], {OWN + kind: Named(kind) for kind in content["own"]})
+    pairs = zip(wires, content["networks"], strict=True)
+    wired = tuple(_wired(model, wire, data, reader) for wire, data in pairs)
+    return dataclasses.replace(model, networks=wired)
 
 
 def _opened(data: bytes, source: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What the header says, and the tensors."""
     if not data:
         raise BadFile(f"{source!r} is empty.")
-    try:
-        arrays = {name: np.array(x) for name, x in read_tensors(data).items()}
-    except (SafetensorError, ValueError, KeyError, TypeError):
-        raise BadFile(f"{source!r} is no saved model, or only a part of one.") from None
+    arrays = {name: np.array(x) for name, x in read_tensors(data).items()}
     if any(array.dtype != np.float64 for array in arrays.values()):
         raise Damaged("its numbers are not float64")
     (length,) = struct.unpack("<Q", data[:8])
@@ -162,10 +164,10 @@ def _opened(data: bytes, source: str) -> tuple[dict[str, Any], dict[str, np.ndar
         raise BadFile(f"{source!r} is a safetensors file, but no model that isthmus saved.")
     header = json.loads(about[KEY], parse_constant=_refuse_constant)
     version = header["content"]["format"]
-    if version not in (FIRST_FORMAT, FORMAT):
+    if version not in range(1, FORMAT + 1):
         by = header["content"]["versions"]["isthmus"]
         raise BadFile(
-            f"{source!r} was saved by isthmus {by} in format {version!r}, and this version reads format {FORMAT}: "
+            f"{source!r} was saved by isthmus {by} in format {version!r}, and this version reads up to {FORMAT}: "
             "update isthmus."
         )
     return header, arrays

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from isthmus.entry import check_arguments
 from isthmus.model.builder import Builder
 from isthmus.model.model import Model
 from isthmus.spatial import bodies
 from isthmus.types import Number
 
 
+@check_arguments
 def cube(mass: Number = 0.37, width: Number = 0.1048, *, ground: bool = True) -> Model:
     """A solid cube of full `width` [m] over a plane at z = 0; its defaults are those of a cube often thrown."""
     half = 0.5 * width

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from isthmus.entry import check_arguments
 from isthmus.model.builder import Builder
 from isthmus.model.model import Model
 from isthmus.types import Number
@@ -12,6 +13,7 @@ HIP_X, HIP_Y, HIP_WIDTH, THIGH, CALF = 0.1805, 0.047, 0.0838, 0.2, 0.2
 EFFORT = 33.5
 
 
+@check_arguments
 def quadruped(
     *,
     trunk_mass: Number = 4.713,

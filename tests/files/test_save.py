@@ -16,6 +16,7 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 import isthmus as ist
+from isthmus.describe.description import EXTRAS
 from isthmus.errors import BadFile, BadOption, MissingFile
 
 ROBOT = ist.library.pendulum(2, damping=0.1)
@@ -209,9 +210,9 @@ def refused(data: bytes, path: Path) -> str:
 def test_a_part_of_a_file_is_refused(saved, tmp_path):
     data = saved.read_bytes()
     for length in (0, 1, 7, 8, 9, 100, len(data) // 2, len(data) - 8, len(data) - 1):
-        what = "is empty" if length == 0 else "is no saved model, or only a part of one"
+        what = "is empty" if length == 0 else "is no saved model, or was not written to its end"
         assert what in refused(data[:length], tmp_path / "part.safetensors")
-    assert "or only a part" in refused(data + b"\0" * 8, tmp_path / "more.safetensors")
+    assert "not written to its end" in refused(data + b"\0" * 8, tmp_path / "more.safetensors")
 
 
 def test_a_damaged_file_is_refused_wherever_the_damage_is(saved, tmp_path):
@@ -248,10 +249,23 @@ def rewritten(saved: Path, change, change_arrays=lambda arrays: None) -> bytes:
 
 
 def test_a_file_of_a_newer_version_is_refused_with_its_version(saved, tmp_path):
-    newer = rewritten(saved, lambda c: c.update(format=3, versions={"isthmus": "9.1"}))
-    assert "saved by isthmus 9.1 in format 3, and this version reads format 2" in refused(
+    newer = rewritten(saved, lambda c: c.update(format=9, versions={"isthmus": "9.1"}))
+    assert "saved by isthmus 9.1 in format 9, and this version reads up to 2" in refused(
         newer, tmp_path / "newer.safetensors"
     )
+
+
+def test_a_file_of_format_1_is_read_with_the_numbers_that_it_lacks_switched_off(saved, tmp_path):
+    def before(content):
+        content.update(format=1)
+        for field in ("current_driven", "biased", "sticking", "load_rubbing", "cogging"):
+            del content["model"][field]
+
+    older = tmp_path / "older.safetensors"
+    older.write_bytes(
+        rewritten(saved, before, lambda arrays: [arrays.pop(f"joint/{name}") for name in EXTRAS])
+    )
+    assert eqx.tree_equal(ist.load(older), ist.load(saved))
 
 
 def set_net(**fields):
@@ -270,8 +284,8 @@ def set_net(**fields):
         (lambda c: c["model"].update(joint_kinds=["revolute", "free"]), "has shape (2,)"),
         (lambda c: c["model"].pop("parents"), "should differ in ['parents']"),
         (lambda c: c.update(model=3), "it has no topology"),
-        (lambda c: c.update(networks=[]), "makes no model"),
-        (lambda c: c.pop("networks"), "makes no model"),
+        (lambda c: c.update(networks=[]), "is damaged"),
+        (lambda c: c.pop("networks"), "is damaged"),
         (lambda c: c.update(blueprint="[[wire]"), "this is no TOML"),
         (lambda c: c.update(blueprint=c["blueprint"].replace("velocity", "speed")), "no signal is called"),
         (lambda c: c["networks"][0]["plan"].update(rows=[0]), "was wired otherwise"),

@@ -10,7 +10,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.blueprint.ranges import rows_of, rows_outside
-from isthmus.errors import BadOption
+from isthmus.errors import BadArgument, BadOption
 from isthmus.networks.seen import REACH
 from tests.blueprint.support import KEY, shaken
 
@@ -97,7 +97,7 @@ def test_what_cannot_fade_is_refused():
     net = ist.Conservative(ist.Linear())
     with pytest.raises(BadOption, match="cannot fade out: it is the slope of a potential"):
         ist.Wire("joint/passive_torque", "joint/position", net, fade=True)
-    with pytest.raises(BadOption, match="fade must be True or False, not 'no'"):
+    with pytest.raises(BadArgument, match="fade must be True or False or None, not the text 'no'"):
         ist.Wire("joint/torque", net=ist.Constant(), fade="no")
 
 
