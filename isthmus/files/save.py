@@ -142,7 +142,11 @@ def _model(data: bytes, networks: Mapping[str, Any], source: str) -> Model:
         raise Damaged("its checksum does not fit")
     reader = Reader(arrays, networks)
     lacks = EXTRAS if content["format"] == 1 else ()
-    leaves = {f: reader.array(s.name) for f, s in leaf_fields() if s.quantity not in lacks}
+    leaves = {
+        field: reader.array(spec.name)
+        for field, spec in leaf_fields()
+        if spec.quantity not in lacks and (spec.rows != "contact" or spec.name in arrays)
+    }
     origin = source_of(content.get("source"))
     model = Model(**with_extras(from_topology(content["model"]) | leaves), source=origin)
     wires = from_toml(content["blueprint"], {OWN + kind: Named(kind) for kind in content["own"]})

@@ -22,6 +22,7 @@ from isthmus.describe.notes import say
 from isthmus.entry import check_arguments
 from isthmus.errors import BadArgument, did_you_mean
 from isthmus.model.compile import compile_model
+from isthmus.model.contacts import Ground, with_contact
 from isthmus.model.model import Model
 from isthmus.types import Number, Numbers
 
@@ -54,6 +55,7 @@ class Builder:
         self._shapes: list[Shape] = []
         self._points: list[Point] = []
         self._actuators: list[Actuator] = []
+        self._contact: Any = None
 
     @check_arguments
     def add_link(
@@ -144,6 +146,23 @@ class Builder:
         return self._add_shape(link, "plane", HERE, **where)
 
     @check_arguments
+    def add_ground(
+        self,
+        height: Number = 0.0,
+        tilt: Numbers = (0.0, 0.0),
+        *,
+        contact: Any = "impulse",
+        name: str = "ground",
+    ) -> Builder:
+        """A plane of the world that all shapes touch: `Ground(height, tilt)` [m, rad].
+
+        `contact`: how, as in `ist.with_contact`: "impulse", "penalty", or one or several `ist.Contact`.
+        """
+        self._shapes.append(Ground(height, tilt, name).shape())
+        self._contact = contact
+        return self
+
+    @check_arguments
     def add_point(
         self, name: str, link: str | None, position: Numbers = HERE, orientation: Numbers = LEVEL
     ) -> Builder:
@@ -188,7 +207,7 @@ class Builder:
         model = compile_model(description)
         for doubt in of_adrift(description):
             say(doubt, self.name)
-        return model
+        return model if self._contact is None else with_contact(model, self._contact)
 
     @check_arguments
     def _add_joint(

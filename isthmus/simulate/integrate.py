@@ -16,7 +16,7 @@ from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.networks.signals import Signal, Signals
-from isthmus.simulate.accelerate import accelerate, impose
+from isthmus.simulate.accelerate import accelerate, impose, moved_by
 from isthmus.simulate.forces import Forces
 from isthmus.types import Coordinates, Joints, Scalar
 
@@ -61,11 +61,11 @@ class SemiImplicit(Integrator):
     def move(
         self, model: Model, state: State, control: Control, dt: Scalar, signal: Signal
     ) -> State:
+        implicit = None if self.explicit else dt
         acting, a = accelerate(
-            model, state, control, signal,
-            period=self.substeps * dt, implicit=None if self.explicit else dt,
-        )  # fmt: skip
-        return _moved(state, *semi_implicit(acting, a, dt, signal), dt)
+            model, state, control, signal, period=self.substeps * dt, implicit=implicit
+        )
+        return _moved(state, *semi_implicit(acting, a, dt, signal, implicit), dt)
 
 
 @check_arguments
@@ -172,11 +172,16 @@ def advance(
 
 
 def semi_implicit(
-    acting: Forces, a: Joints, dt: Scalar, signal: Signal
+    acting: Forces, a: Joints, dt: Scalar, signal: Signal, implicit: Scalar | None = None
 ) -> tuple[Coordinates, Joints]:
-    """`q` and `v` after `dt` [s] of the acceleration `a` [rad/s², m/s²]: velocity first."""
-    v = signal("joint/new_velocity", acting.v + dt * a)
-    return _new_position(acting.model, coordinates.plus(acting.model, acting.q, dt * v), signal), v
+    """`q` and `v` after `dt` [s] of the acceleration `a` [rad/s², m/s²] and of impacts: velocity first.
+
+    `implicit` as in `acceleration_under`, which gave `a`.
+    """
+    after, way = moved_by(acting, a, dt, signal, implicit)
+    v = signal("joint/new_velocity", after)
+    way = way if v is after else way + dt * (v - after)
+    return _new_position(acting.model, coordinates.plus(acting.model, acting.q, way), signal), v
 
 
 def _new_position(model: Model, q: Coordinates, signal: Signal) -> Coordinates:
