@@ -82,6 +82,8 @@ def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -
             model = _model_of_first_format(text["model"], arrays, like, folder)
     else:
         model = load_model(folder / MODEL, networks=networks)
+    with opened(folder / TEXT, "text of a fit"):
+        compared = _comparison(text.get("networks"))
     pairs = lambda errors: None if errors is None else {n: (a, b) for n, (a, b) in errors.items()}
     same = ("noise", "status", "loss", "evaluations", "seconds", "settings")
     return {
@@ -93,7 +95,7 @@ def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -
         "errors": pairs(text["errors"]) or {},
         "heldout": pairs(text["heldout"]),
         "islands": tuple(map(tuple, text.get("islands", ()))),
-        "networks": _comparison(text.get("networks")),
+        "networks": compared,
     }
 
 
