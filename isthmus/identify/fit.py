@@ -26,6 +26,7 @@ from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.names import as_search
 from isthmus.identify.search.progress import progress, wanted
+from isthmus.identify.search.realisable_start import realisable_start
 from isthmus.identify.search.search import AbstractSearch, Listener, Outcome
 from isthmus.interrupts import postponed
 from isthmus.model.model import Model
@@ -108,7 +109,8 @@ def fit(
             print(problem.check())
         evaluation = problem.evaluation
         starts = starting_points(problem, start)
-        outcome = search.search(evaluation, starts, listen or bar)
+        begin = starts if start is not None else realisable_start(evaluation, starts[0])[None]
+        outcome = search.search(evaluation, begin, listen or bar)
         if not np.isfinite(outcome.cost[outcome.best]):
             raise BadStart(divergence(evaluation, problem.windows[1], starts[0]))
         with postponed("computing standard errors"):
