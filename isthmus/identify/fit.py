@@ -162,7 +162,7 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         status=outcome.status[outcome.best].value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
         warnings=(*warnings_of(known, estimates, outcome), *time_shift_warnings(problem, x)),
-        undetermined=known.undetermined, settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
+        undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful, settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
 
 
@@ -172,6 +172,9 @@ def warnings_of(
     """Reasons not to trust the result."""
     found = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
     found += list(known.undetermined)
+    if known.doubtful:
+        names = ", ".join(known.doubtful)
+        found.append(f"doubtful: {names}: the model lacks something ({known.lacking}).")
     for name, e in estimates.items():
         if (
             np.isfinite(e.error)

@@ -41,6 +41,7 @@ def save(fit: AbstractFit, folder: Path) -> Path:
         "noise": fit.noise, "errors": fit.errors, "heldout": fit.heldout, "status": fit.status, "loss": fit.loss,
         "history": fit.history, "evaluations": fit.evaluations, "seconds": fit.seconds,
         "islands": fit.islands, "warnings": fit.warnings, "undetermined": fit.undetermined, "settings": fit.settings,
+        "lacking": fit.lacking, "doubtful": fit.doubtful,
     }  # fmt: skip
     with whole_file(folder / TEXT) as file:  # last: it says which files belong to it
         file.write(json.dumps(text, indent=1, default=float).encode())
@@ -75,6 +76,8 @@ def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -
         "errors": pairs(text["errors"]) or {},
         "heldout": pairs(text["heldout"]),
         "islands": tuple(map(tuple, text.get("islands", ()))),
+        "lacking": text.get("lacking", ""),
+        "doubtful": text.get("doubtful", {}),
     }
 
 
