@@ -153,7 +153,7 @@ def test_ctrl_c_after_the_search_loses_nothing(capsys):
             time.sleep(0.05)
         done.append("written")
     assert done == ["written"]
-    assert capsys.readouterr().err.count("writing the results, a moment") == 2
+    assert capsys.readouterr().err.count("writing the results, a moment") == 1
     with pytest.raises(KeyboardInterrupt):  # as before
         interrupt()
 

@@ -23,10 +23,10 @@ from isthmus.study.run import search
 from isthmus.study.study import Study
 
 
-def write_study(robot: str, logs: Sequence[str], path: Path) -> None:
-    """Writes a commented study of this robot and these logs."""
+def write_study(robot: str, logs: Sequence[str], path: Path, **options: Any) -> None:
+    """Writes a commented study of this robot, read with `options`, and these logs."""
     with working("looking at robot and logs"):
-        text = in_background(lambda: begin_study(robot, logs, path))
+        text = in_background(lambda: begin_study(robot, logs, path, **options))
     with whole_file(path) as file:
         file.write(text.encode())
 
@@ -51,7 +51,8 @@ def fit_study(
     with postponed("writing the results", say):
         show(*map(_coloured, str(fit).splitlines()))
         with working("writing results"):
-            written = write_results(study, problem, fit)
+            write = lambda: write_results(study, problem, fit)
+            written = in_background(write, float64=False)
     print(f"wrote {study.folder}: {', '.join(path.name for path in written.files)}")
     for text in written.failed:
         say(f"not written: {text}")

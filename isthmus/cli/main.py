@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 
 from isthmus.cli import output
-from isthmus.cli.interrupt import after_imports
+from isthmus.cli.interrupt import ctrl_c
 from isthmus.errors import BadInput, IsthmusError, IsthmusWarning
 
 XLA_FLAG = "--xla_cpu_multi_thread_eigen=false"
@@ -23,19 +23,20 @@ MAX_FAULTS = 20
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status; `argv` without the program's name."""
     _prepare_xla()
-    try:
-        with after_imports(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", IsthmusWarning)
-            warnings.showwarning = output.show_warning  # ty: ignore[invalid-assignment]
-            return _run(list(sys.argv[1:] if argv is None else argv))
-    except KeyboardInterrupt:
-        output.say("stopped by Ctrl-C; no file is left half-written.")
-        output.leave_if_busy(130)
-        return 130
-    except BrokenPipeError:  # `isthmus info … | head`
-        output.silence()
-        return 141
+    with ctrl_c(until_exit=argv is None):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                warnings.simplefilter("always", IsthmusWarning)
+                warnings.showwarning = output.show_warning  # ty: ignore[invalid-assignment]
+                return _run(list(sys.argv[1:] if argv is None else argv))
+        except KeyboardInterrupt:
+            output.say("stopped by Ctrl-C; no file is left half-written.")
+            output.leave_if_busy(130)
+            return 130
+        except BrokenPipeError:  # `isthmus info … | head`
+            output.silence()
+            return 141
 
 
 def _run(argv: list[str]) -> int:

@@ -52,6 +52,8 @@ def _values(source: str, name: str, column: Any, notes: list[str]) -> np.ndarray
         width = next(len(row) for row in rows if row is not None)
         blank = [np.nan] * width
         return np.array([blank if row is None else row for row in rows], dtype=np.float64)
+    if types.is_integer(kind) and not column.null_count:
+        return column.to_numpy(zero_copy_only=False)
     if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
         return column.cast("float64").to_numpy(zero_copy_only=False)
     return None

@@ -23,8 +23,10 @@ from isthmus.describe.mjcf_bodies import Tree, floats
 from isthmus.describe.mjcf_left_out import LeftOut, name_at, note_the_rest
 from isthmus.describe.mjcf_mimics import mimics_of
 from isthmus.describe.mjcf_shapes import points_of, shapes_of
+from isthmus.describe.mujoco_log import collected_warnings
 from isthmus.describe.notes import say
 from isthmus.describe.options import ground_height, must_be_one_of, with_ground
+from isthmus.describe.poses import Floats
 from isthmus.describe.tree import weighs_nothing
 from isthmus.describe.urdf import BASES
 from isthmus.describe.xml_lines import parse_xml
@@ -98,6 +100,20 @@ def parse_mjcf(
     return _parse(text.encode(), compiled, source, base, ground, repair)
 
 
+def read_again(text: str, folder: str) -> tuple[Description, dict[str, Floats]]:
+    """The mechanism in MJCF text whose files stand around `folder`, without a word; and the origin of each body in its
+    link [m]."""
+
+    def compiled(mujoco: Any) -> Any:
+        spec = mujoco.MjSpec.from_string(text)
+        spec.modelfiledir = folder
+        return spec.compile()
+
+    m = _compiled(text.encode(), compiled, "")
+    places = Tree(m, LeftOut()).places
+    return _description(m, "", LeftOut()), {p.link: p.origin for p in places if p.link is not None}
+
+
 def root_tag(data: bytes) -> str | None:
     """The first element of an XML text, sound or not; None where it has none."""
     text = re.sub(rb"<!--.*?-->|<\?.*?\?>|<![^>]*>", b"", data, flags=re.DOTALL)
@@ -117,7 +133,7 @@ def _parse(
     must_be_one_of("repair", repair, tuple(inertias.DONE))
     if base is not None:
         must_be_one_of("base", base, tuple(BASES))
-    m = _compiled(data, compile_with, source)
+    m, doubts = _compiled(data, compile_with, source)
     left = LeftOut()
     found = _description(m, source, left)
     check(found)
@@ -125,6 +141,8 @@ def _parse(
         raise BadOption(WELDED.format(_it(source)))
     if sentence := left.sentence():
         say(sentence, source)
+    for doubt in dict.fromkeys(doubts):
+        say(f"MuJoCo warns: {doubt}", source)
     return with_ground(_mended(found, repair), height)
 
 
@@ -161,8 +179,10 @@ def _mended(found: Description, repair: str) -> Description:
     return inertias.mended(found) if repair == "nearest" else found
 
 
-def _compiled(data: bytes, compile_with: Callable[[Any], Any], source: str) -> Any:
-    """The `MjModel`, or a sentence that says why there is none."""
+def _compiled(
+    data: bytes, compile_with: Callable[[Any], Any], source: str
+) -> tuple[Any, list[str]]:
+    """The `MjModel` and what MuJoCo warns of, or a sentence that says why there is none."""
     root = root_tag(data)
     if root is None:
         parse_xml(data, source)  # empty, binary, or no XML
@@ -175,13 +195,14 @@ def _compiled(data: bytes, compile_with: Callable[[Any], Any], source: str) -> A
     except ImportError:
         raise MissingExtra("mujoco-core", "mjcf", f"reading MJCF ({_it(source)})") from None
     try:
-        m = compile_with(mujoco)
+        with collected_warnings(mujoco) as doubts:
+            m = compile_with(mujoco)
     except (ValueError, mujoco.FatalError) as refused:
         parse_xml(data, source)  # says better where an XML is broken
         raise BadDescription(_shortened(str(refused)), source) from None
     if m.nbody < 2:
         raise BadFile(f"{_it(source)} describes no bodies.")
-    return m
+    return m, doubts
 
 
 def _shortened(message: str) -> str:

@@ -6,10 +6,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from isthmus.describe.description import EXTRAS, Joint
 from isthmus.files.objects import Damaged
 from isthmus.model.joints import JOINTS
 from isthmus.model.layout import layout_of
 from isthmus.model.model import Model
+from isthmus.model.source import SourceFile
 from isthmus.schema import WHOLE, Kind, as_tuples, options_of
 
 ALIKE = {
@@ -18,6 +22,8 @@ ALIKE = {
     "shape_names": ("shape_kinds", "shape_links", "shape_spans"),
 }
 """Fields with as many entries as another one."""
+SINCE_FORMAT_2 = ("current_driven", "biased", "sticking", "load_rubbing", "cogging")
+"""Fields that older files lack: switches of leaves that these lack too."""
 
 
 def static_fields() -> dict[str, Kind]:
@@ -31,11 +37,12 @@ def topology(model: Model) -> dict[str, Any]:
     return {name: getattr(model, name) for name in static_fields()}
 
 
-def from_topology(data: Any) -> dict[str, Any]:
+def from_topology(found: Any) -> dict[str, Any]:
     """Static fields from plain data; refuses what makes no mechanism."""
-    if not isinstance(data, Mapping):
+    if not isinstance(found, Mapping):
         raise Damaged("it has no topology")
     declared = static_fields()
+    data: dict[str, Any] = {**{field: [] for field in SINCE_FORMAT_2}, **found}
     if odd := sorted(set(data) ^ set(declared)):
         raise Damaged(f"its topology should differ in {odd}")
     for name, value in data.items():
@@ -51,6 +58,29 @@ def from_topology(data: Any) -> dict[str, Any]:
     return fields
 
 
+def with_extras(fields: dict[str, Any]) -> dict[str, Any]:
+    """All fields of a model, with those that files of version 0.1 lack switched off."""
+    dof = layout_of(fields["joint_kinds"], fields["mimics"]).nv
+    usual = Joint("", "fixed", None, "")
+    leaves = {f"joint_{name}": np.full(dof, getattr(usual, name)) for name in EXTRAS}
+    return {**dict.fromkeys(SINCE_FORMAT_2, ()), **leaves, **fields}
+
+
+def source_table(source: SourceFile) -> dict[str, str]:
+    """The file that a model came from as plain data; bytes are letters of Latin-1, so that all come back."""
+    return {"text": source.text.decode("latin-1"), "format": source.format, "base": source.base}
+
+
+def source_of(data: Any) -> SourceFile:
+    """What `source_table` made the data from; None: a file of version 0.1, which has none."""
+    match data:
+        case None:
+            return SourceFile()
+        case {"text": str(text), "format": "" | "urdf" | "mjcf" as format, "base": str(base)}:
+            return SourceFile(text.encode("latin-1"), format, base)
+    raise Damaged("the file that it came from is not there as text")
+
+
 def _check_rows(fields: dict[str, Any]) -> None:
     """Refuses numbers of links, joints or degrees of freedom that are not there."""
     links = len(fields["link_names"])
@@ -60,7 +90,7 @@ def _check_rows(fields: dict[str, Any]) -> None:
     for name in ("parents", "point_links", "shape_links"):
         _within(name, fields[name], -1, links)
     dof = layout_of(fields["joint_kinds"], fields["mimics"]).nv
-    for name in ("limited", "saturated", "position_controlled"):
+    for name in ("limited", "saturated", "position_controlled", *SINCE_FORMAT_2):
         _within(name, fields[name], 0, dof)
 
 

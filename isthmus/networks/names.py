@@ -37,7 +37,7 @@ QUANTITIES = (
     SignalSpec("link/pose", "link", (7,), "m, 1", "position and quaternion in the world"),
     SignalSpec("point/position", "point", (3,), "m", "in the world"),
     SignalSpec("point/velocity", "point", (3,), "m/s", "in the world"),
-    SignalSpec("joint/passive_torque", "dof", (), "N·m|N", "springs, viscous and dry friction"),
+    SignalSpec("joint/passive_torque", "dof", (), "N·m|N", "springs, friction, cogging, offset"),
     SignalSpec("joint/limit_torque", "dof", (), "N·m|N", "stops at the ends of travel"),
     SignalSpec("joint/torque", "dof", (), "N·m|N", "motor, passive and limit torque together"),
     SignalSpec("link/external_force", "link", (6,), "N·m, N", "in the link's frame, moment first"),
@@ -132,8 +132,9 @@ def select(model: Model, text: str, extra: tuple[str, ...] = ()) -> Selection:
     name = before + name
     if name not in known or pattern is None:
         raise UnknownSignal(f"no signal is called {text!r}.{did_you_mean(name, known)}")
-    rows = address.rows_of(text, pattern, model.rows(known[name].rows))
-    return Selection(text, name, tuple(rows), address.picks_one(pattern) and len(rows) == 1)
+    names = model.rows(known[name].rows)
+    rows = address.rows_of(text, pattern, names)
+    return Selection(text, name, tuple(rows), address.picks_one(pattern, names) and len(rows) == 1)
 
 
 def _published(model: Model, spec: SignalSpec) -> bool:

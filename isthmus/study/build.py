@@ -44,6 +44,7 @@ class Trials:
 
 def load_robot(place: Path, robot: str, **options: Any) -> Model:
     """The model that `robot` names: `library:NAME`, or a file as seen from `place`, loaded with `options`."""
+    options["packages"] = [place / folder for folder in options.get("packages", ())]
     if robot.startswith(PREFIX):
         return shipped(robot.removeprefix(PREFIX))
     return load(place / robot, **options)

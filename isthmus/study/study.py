@@ -31,9 +31,9 @@ DEFAULT_FORMATS = ("urdf", "report")
 INTEGRATORS = ("semi_implicit", "explicit_euler", "rk4")
 
 TOP = {
-    "robot": t.TEXT, "base": t.one_of("fixed", "free"), "repair": t.one_of("none", "nearest"), "ground": t.NUMBER,
-    "logs": t.TEXTS, "heldout": t.ANYTHING, "seed": t.WHOLE, "read": t.TABLE, "free": t.TABLES, "wire": t.TABLES,
-    "loss": t.TABLE, "time": t.TABLE, "search": t.TABLE, "output": t.TABLE,
+    "paths_from": t.TEXT, "robot": t.TEXT, "base": t.one_of("fixed", "free"), "repair": t.one_of("none", "nearest"),
+    "ground": t.NUMBER, "packages": t.TEXTS, "logs": t.TEXTS, "heldout": t.ANYTHING, "seed": t.WHOLE, "read": t.TABLE,
+    "free": t.TABLES, "wire": t.TABLES, "loss": t.TABLE, "time": t.TABLE, "search": t.TABLE, "output": t.TABLE,
 }  # fmt: skip
 READ = {f.name: t.ANYTHING for f in dataclasses.fields(Options)} | {"dataset": t.TEXT}
 FREE = {
@@ -74,6 +74,8 @@ class Study:
     base: str = "fixed"
     repair: str = "none"
     ground: float | None = None
+    packages: tuple[str, ...] = ()
+    """Folders in which `package://` paths of meshes are looked for."""
     heldout: int | float | tuple[str, ...] | None = None
     """Files, how many of the logs (the last ones), or which share of every log (its end)."""
     seed: int = 0
@@ -92,7 +94,7 @@ class Study:
     """Folder of the results."""
     formats: tuple[str, ...] = DEFAULT_FORMATS
     here: Path = dataclasses.field(default_factory=Path)
-    """Where relative paths start: the folder of the file."""
+    """Where relative paths start: the folder of the file, or `paths_from` as seen from there."""
     source: str = "study"
     text: str = ""
     """As it was written."""
@@ -125,6 +127,7 @@ class Study:
         parts = _parts(fine, faults)
         if faults:
             raise BadStudy(faults, source)
+        here = here / data.get("paths_from", "")
         return Study(**parts, here=here, source=source, text=text or as_toml(data))
 
     @property
@@ -135,7 +138,7 @@ class Study:
     def problem(self) -> Problem:
         """Robot and logs, read; what is free in one and compared with the other."""
         tried = Trials()
-        options = {"base": self.base, "repair": self.repair, "ground": self.ground}
+        options = {name: getattr(self, name) for name in ("base", "repair", "ground", "packages")}
         model = tried("robot", lambda: load_robot(self.here, self.robot, **options))
         logs, heldout = self._logs(tried, model)
         if model is not None and self.wires and (logs or heldout):
@@ -194,6 +197,7 @@ def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
     return {
         **{key: data[key] for key in plain if key in data},
         "robot": data.get("robot", ""), "logs": _texts(data.get("logs", ())),
+        "packages": _texts(data.get("packages", ())),
         "free": _free(data.get("free", []), faults), "heldout": _heldout(data.get("heldout"), faults),
         "reading": _reading(data.get("read", {})), "wires": _wires(data, faults),
         "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": data.get("time", {}),

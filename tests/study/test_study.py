@@ -10,6 +10,7 @@ import pytest
 import isthmus as ist
 from isthmus.describe import checks
 from isthmus.errors import BadStudy, MissingFile
+from isthmus.study.build import load_robot
 from tests.study.logs import write_logs
 
 WHOLE = """
@@ -246,3 +247,16 @@ def test_the_old_name_of_load_works_and_says_so(tmp_path):
         pytest.raises(MissingFile),
     ):
         ist.Study.read(tmp_path / "stdy.toml")
+
+
+def test_meshes_are_found_in_the_packages_of_a_study_and_missing_ones_are_said_once(tmp_path):
+    mesh = "<collision><geometry><mesh filename='package://bot/a.obj'/></geometry></collision>"
+    body = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>"
+    text = f"<robot name='r'><link name='a'>{body}{mesh}{mesh}</link></robot>"
+    (tmp_path / "r.urdf").write_text(text, encoding="utf-8")
+    with pytest.warns(UserWarning, match="--packages") as caught:
+        load_robot(tmp_path, "r.urdf")
+    assert len(caught) == 1
+    (tmp_path / "ws" / "bot").mkdir(parents=True)
+    (tmp_path / "ws" / "bot" / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\n", encoding="utf-8")
+    assert len(load_robot(tmp_path, "r.urdf", packages=("ws",)).shape_names) == 2

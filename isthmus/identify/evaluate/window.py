@@ -17,16 +17,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.dynamics.actuators import command_for
 from isthmus.identify.evaluate.inputs import Inputs
 from isthmus.identify.parameters.groups import Setting
 from isthmus.identify.parameters.parameters import Parameters
 from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import AbstractLoss
 from isthmus.model import coordinates
+from isthmus.model.model import Model
 from isthmus.model.state import Control, State
+from isthmus.motion.motion import CONTROL
 from isthmus.networks.signals import Signals
 from isthmus.simulate.accelerate import acceleration_under, needed_torque
-from isthmus.simulate.forces import forces
+from isthmus.simulate.forces import Forces, forces
 from isthmus.simulate.integrate import Integrator, advance, semi_implicit
 from isthmus.types import AnyArray
 
@@ -261,16 +264,35 @@ def part_of_row(
 def needed(
     plan: Plan, setting: Setting, here: State, a: AnyArray, control: Control
 ) -> tuple[Any, Signals]:
-    """The torques that motors must have given for the acceleration `a`, as the signals that are compared."""
-    seen = Signals(setting.model, here.memory, setting.dt)
-    acting = forces(setting.model, here, control, seen)
-    tau = needed_torque(acting, a, seen)
-    if not seen.has(here.memory):  # a network reads a signal that only a step forward computes
-        semi_implicit(acting, acceleration_under(acting, control, seen), setting.dt, seen)
+    """The torques that motors must have given for the acceleration `a`, as the signals that are compared.
+
+    Where commands are compared, the prediction is the command that gives the torque, in the command's own unit.
+    """
+    memory, tau, acting = _backwards(setting.model, setting.dt, here, a, control)
     found = Signals()
     for c in plan.channels:
-        found(c.name, tau)
-    return seen.remembered(here.memory), found
+        commanded = c.name == CONTROL
+        found(c.name, command_for(acting.model, tau, acting.q, acting.v) if commanded else tau)
+    return memory, found
+
+
+def torque_at(
+    model: Model, dt: AnyArray, here: State, a: AnyArray, control: Control
+) -> tuple[Any, AnyArray]:
+    """What is remembered one row later, and the motor torques [N·m, N] for the acceleration `a`."""
+    return _backwards(model, dt, here, a, control)[:2]
+
+
+def _backwards(
+    model: Model, dt: AnyArray, here: State, a: AnyArray, control: Control
+) -> tuple[Any, AnyArray, Forces]:
+    """What is remembered one row later, the motor torques for the acceleration `a`, and what acted beside them."""
+    seen = Signals(model, here.memory, dt)
+    acting = forces(model, here, control, seen)
+    tau = needed_torque(acting, a, seen)
+    if not seen.has(here.memory):  # a network reads a signal that only a step forward computes
+        semi_implicit(acting, acceleration_under(acting, control, seen), dt, seen)
+    return seen.remembered(here.memory), tau, acting
 
 
 def last_row(plan: Plan, u: AnyArray, carry: Carry, k: AnyArray, window: Window) -> AnyArray:
