@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,10 @@ from isthmus.interrupts import postponed
 from isthmus.model.model import Model
 from isthmus.phases import counted, phase
 
+MAX_NAMED = 6
+"""Number of doubtful estimates that a warning names; `Fit.doubtful` has all."""
+MIN_RIVAL_CORRELATION = 0.7
+"""Correlation from which on two estimates are hardly told apart."""
 MAX_PARAMETERS_FOR_ERRORS = 100
 """Above this many parameters, and for weights of networks alone, standard errors are computed only if the Gauss-Newton
 matrix already exists."""
@@ -152,17 +156,22 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     worth = p <= MAX_PARAMETERS_FOR_ERRORS and not np.all(parameters.is_weight())
     with phase("standard errors"):
         known = (sensitivity if evaluation.matrix_at_hand or worth else unknown)(evaluation, x)
+    errors, heldout = errors_of(evaluation, problem.sigma, starts[0], x), None
+    if predicted is not None:
+        heldout = errors_of(predicted, problem.sigma, starts[0, :p], x[:p])
+        if not problem.kind.simulates:  # an open-loop prediction may be off for other reasons
+            known = known.widened(max(heldout[n][1] / max(e[1], 1e-300) for n, e in errors.items()))
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
     return Fit(
         model=parameters.model(x[:p]), estimates=estimates, covariance=known.covariance,
         correlations=known.correlations, noise=known.noise,
-        errors=errors_of(evaluation, problem.sigma, starts[0], x),
-        heldout=None if predicted is None else errors_of(predicted, problem.sigma, starts[0, :p], x[:p]),
+        errors=errors, heldout=heldout,
         status=outcome.status[outcome.best].value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
         warnings=(*warnings_of(known, estimates, outcome), *time_shift_warnings(problem, x)),
-        undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful, settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
+        undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful,
+        settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
 
 
@@ -173,8 +182,9 @@ def warnings_of(
     found = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
     found += list(known.undetermined)
     if known.doubtful:
-        names = ", ".join(known.doubtful)
-        found.append(f"doubtful: {names}: the model lacks something ({known.lacking}).")
+        first, more = list(known.doubtful)[:MAX_NAMED], len(known.doubtful) - MAX_NAMED
+        names = ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
+        found.append(f"{names}: doubtful, as the model lacks something: {known.lacking}.")
     for name, e in estimates.items():
         if (
             np.isfinite(e.error)
@@ -182,12 +192,23 @@ def warnings_of(
             and not name.startswith("network/")
         ):
             found.append(
-                f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}."
+                f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}. "
+                f"{what_would_determine(name, known, list(estimates))}"
             )
     status = outcome.status[outcome.best]
     if status.name not in ("CONVERGED", "INTERRUPTED"):
         found.append(f"the search did not converge: {status.value}.")
     return tuple(found)
+
+
+def what_would_determine(name: str, known: Sensitivity, names: Sequence[str]) -> str:
+    """A sentence on what is needed to know a poorly identifiable number better."""
+    row = np.abs(np.nan_to_num(known.correlations[names.index(name)]))
+    row[names.index(name)] = 0.0
+    other = int(np.argmax(row))
+    if row[other] > MIN_RIVAL_CORRELATION:
+        return f"Motion that separates it from {names[other]} would determine it, or hold one of the two."
+    return "Motion in which it has more effect would determine it, or more of it."
 
 
 def time_shift_warnings(problem: Problem, x: np.ndarray) -> list[str]:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import isthmus as ist
 from isthmus.identify.answer.model_error import correlated, sandwich
-from tests.identify.arms import KINDS, tally
+from tests.identify.arms import KINDS, arm_log, tally
 
 
 def test_estimates_that_are_not_doubtful_hold_the_truth_in_spite_of_model_errors():
@@ -42,3 +43,15 @@ def test_errors_of_a_mean_grow_with_the_correlation_in_time():
     np.testing.assert_allclose(error, [1.0 / (1.0 - factor), 1.0], rtol=0.2)
     moved = correlated(X, r, np.repeat([0, 1], rows // 2))
     assert moved.shape == X.shape
+
+
+def test_a_doubtful_estimate_is_named_with_its_cause_and_kept_on_disk(tmp_path):
+    truth, log = arm_log(0, "friction", 400)
+    free = [ist.Free("joint/*/damping")]
+    with pytest.warns(ist.errors.FitWarning, match=r"doubtful, as the model lacks .*friction"):
+        fit = ist.fit(ist.Problem(truth, log, free=free, loss="torque"))
+    name, text = next(iter(fit.doubtful.items()))
+    assert text.endswith(f"mostly because of {name.replace('damping', 'friction')}")
+    assert f"doubtful: {name}" in str(fit)
+    again = ist.Fit.load(fit.save(tmp_path / "fit"))
+    assert (again.doubtful, again.lacking) == (fit.doubtful, fit.lacking)

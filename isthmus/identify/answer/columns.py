@@ -118,7 +118,9 @@ def of_signals(evaluation: Evaluation, r: np.ndarray) -> tuple[np.ndarray, list[
             if c.size == c.width and target.shape[1] > 3:
                 w = weight[..., column + k]
                 y = target[..., place + k] + r[..., column + k] / np.where(w > 0.0, w, np.inf)
-                rate = np.gradient(np.unwrap(y, axis=1) if c.name == "joint/position" else y, axis=1)
+                rate = np.gradient(
+                    np.unwrap(y, axis=1) if c.name == "joint/position" else y, axis=1
+                )
                 own[1, ..., column + k] = rate * w
                 own[2, ..., column + k] = np.gradient(rate, axis=1) * w
             found.append(own)
@@ -127,9 +129,7 @@ def of_signals(evaluation: Evaluation, r: np.ndarray) -> tuple[np.ndarray, list[
     return np.concatenate(found), names
 
 
-def without_starts(
-    r: np.ndarray, D: np.ndarray, p: int, own: int
-) -> tuple[np.ndarray, np.ndarray]:
+def without_starts(r: np.ndarray, D: np.ndarray, p: int, own: int) -> tuple[np.ndarray, np.ndarray]:
     """Residuals (windows, data) and columns (windows, n, data), without what the free starts of windows can explain."""
     if not own:
         return r, D

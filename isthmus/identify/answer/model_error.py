@@ -1,7 +1,7 @@
-"""What a model lacks, and how far its estimates would move if it had it: errors that include what noise does not explain.
+"""What a model lacks, and how far its estimates would move if it had it: errors beyond what noise explains.
 
-Residuals that are correlated in time say less than their number. With residuals `r` of autocovariance `Ω`, each compared
-component its own (Bartlett's window; Andrews 1991), the covariance is `G⁻¹ JᵀΩJ G⁻¹`, `G = JᵀJ` (Newey and West 1987).
+Residuals that are correlated in time say less than their number. With residuals `r` of autocovariance `Ω`, a different
+one for each compared component, the covariance is `G⁻¹ JᵀΩJ G⁻¹`, `G = JᵀJ` (Newey and West 1987; Andrews 1991).
 
 Model errors bias estimates without widening that. Columns for numbers that are held (`columns.py`) are therefore added
 one by one, the one first that explains most, as long as the last one is significant (orthogonal matching pursuit; a
@@ -71,7 +71,9 @@ def model_error(
     follows = inverse_of(G[:count, :count] + np.diag(prior[:count])) @ G[:count, count:]
     parts[:, kept] = -(follows * step[None, count:]).T
     share = 1.0 - float(np.sum(np.square(left)) / max(np.sum(np.square(r)), 1e-300))
-    return ModelError(alone, beside, shift, tuple(columns.names[k - p] for k in chosen), parts, share)
+    return ModelError(
+        alone, beside, shift, tuple(columns.names[k - p] for k in chosen), parts, share
+    )
 
 
 def sandwich(
@@ -103,7 +105,7 @@ def chosen_columns(
     used: np.ndarray,
     p: int,
 ) -> list[int]:
-    """Which columns from `p` on the residuals call for, beside those that are `used` anyway; all in units of the noise."""
+    """Which columns from `p` on the residuals call for, beside those that are `used`; all in units of the noise."""
     flat = X.reshape(len(X), -1)
     G, c = flat @ flat.T, flat @ r.ravel()
     diagonal = np.diag(G).copy()
@@ -121,7 +123,9 @@ def chosen_columns(
         if not gain[best] > 0.0:
             break
         b = (flat[best] - weights[:, best] @ flat[now]).reshape(r.shape)
-        left = r - np.einsum("krc,k->rc", X[now], inverse @ c[now]) - b * (score[best] / alone[best])
+        left = (
+            r - np.einsum("krc,k->rc", X[now], inverse @ c[now]) - b * (score[best] / alone[best])
+        )
         spread = float(np.sum(b * correlated(b[None], left, run)[0]))
         if not abs(score[best]) > SIGNIFICANT * np.sqrt(max(spread, 1e-300)):
             break

@@ -20,7 +20,7 @@ from isthmus.identify.evaluate.evaluation import Evaluation
 VANISHING = 1e-10
 """Eigenvalue, relative to the largest, below which a direction is not determined at all."""
 DOUBTFUL, RELEVANT = 1.5, 0.05
-"""An estimate is doubtful if it would move by so many standard errors of its noise, and by such a share of its value."""
+"""An estimate is doubtful if it would move by so many of its errors by noise, and by such a share of its value."""
 MAX_CAUSES = 4
 """Number of causes that are listed."""
 AT_BOUND = 1e-6
@@ -52,6 +52,12 @@ class Sensitivity:
         safe = np.where(size > 0, size, 1.0)
         return self.covariance / safe[:, None] / safe[None]
 
+    def widened(self, ratio: float) -> Sensitivity:
+        """The same where held-out data differ by `ratio` times as much as fitted data; never narrower."""
+        wide = max(1.0, ratio) if np.isfinite(ratio) else 1.0
+        errors, C = wide * self.errors, wide**2 * self.covariance
+        return dataclasses.replace(self, errors=errors, covariance=C)
+
 
 def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivity:
     """The covariance around `x`, with the noise level that its residuals show."""
@@ -74,6 +80,11 @@ def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivi
     names = parameters.names
     if not evaluation.plan.loss.simulates and not parameters.is_weight().any():
         C, lacking, doubtful = of_model_error(evaluation, x, values, report, held)
+        doubtful = {
+            n: doubtful[n]
+            for n, e in zip(names, errors, strict=True)
+            if np.isfinite(e) and n in doubtful
+        }
         errors = np.where(np.isfinite(errors), np.sqrt(np.diag(C)), errors)
     stuck = tuple(names[k] for k in np.flatnonzero(held)) if len(names) == p else ()
     words = tuple(map(str, open_))
