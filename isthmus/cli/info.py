@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
 import isthmus as ist
 from isthmus.cli.models import Base, Packages, Repair, load_model
-from isthmus.cli.output import show
+from isthmus.cli.output import show, show_json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Info:
         """Prints the description of the model."""
         model = load_model(self.file, self.base, self.repair, packages=self.packages)
         if self.json:
-            print(json.dumps(as_data(model), indent=2, ensure_ascii=False, allow_nan=False))
+            show_json(as_data(model))
         else:
             _print(model)
         return 0

@@ -18,6 +18,7 @@ from isthmus.data.options import Options, checked
 from isthmus.data.stamps import as_float
 from isthmus.data.tables import TEXTS, Table, found_files, read_tables
 from isthmus.data.tidy import tidied
+from isthmus.entry import check_arguments
 from isthmus.errors import BadMotion, DataWarning
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
@@ -27,6 +28,7 @@ TEXT_RATE = 1e7
 """Bytes of a text file that are read in a second, about."""
 
 
+@check_arguments
 def read_motion(
     path: Any,
     model: Model | None = None,

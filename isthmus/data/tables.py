@@ -24,13 +24,10 @@ import numpy as np
 from isthmus.data.options import Options
 from isthmus.data.stamps import EPOCH, from_cells, kept
 from isthmus.describe.files import read_bytes
+from isthmus.disk import PathLike, check_size, is_folder, opened
 from isthmus.errors import BadFile, BadOption, MissingFile
 from isthmus.motion.files import npz_arrays, signal_column
 
-PathLike = str | os.PathLike[str]
-
-LARGEST = 4 << 30
-"""Bytes of a file that we try to hold in memory at once."""
 TEXTS = (".csv", ".tsv", ".txt", ".log", ".dat")
 """Endings of text files."""
 BLANK = {"", "nan", "na", "n/a", "null", "none", "-"}
@@ -61,12 +58,13 @@ def read_tables(path: PathLike, options: Options) -> list[Table]:
     """The tables of a file; several only where it has several clocks."""
     file = Path(path)
     kind = file.suffix.lower()
+    check_size(file)
     if kind in OTHERS or (file.is_dir() and (file / "metadata.yaml").is_file()):
         if not file.exists():
             read_bytes(path)  # says what is missing, with its neighbour
         reader = import_module(f"isthmus.data.tables_{OTHERS.get(kind, 'ros')}")
-        return reader.read(path, options)
-    _check_size(file)
+        with opened(path, reader.WHAT):
+            return reader.read(path, options)
     if kind == ".npz":
         return [Table(str(path), npz_columns(path))]
     if kind in TEXTS:
@@ -77,18 +75,6 @@ def read_tables(path: PathLike, options: Options) -> list[Table]:
         f"{str(path)!r}: files are read by their ending, .csv .tsv .txt .npz {' '.join(OTHERS)}, or as the folder "
         "of a ROS 2 bag."
     )
-
-
-def _check_size(file: Path) -> None:
-    try:
-        size = file.stat().st_size
-    except OSError:
-        return  # what is wrong with it is said where it is opened
-    if size > LARGEST:
-        raise BadFile(
-            f"{str(file)!r} has {size / 2**30:.3g} GiB, more than the {LARGEST / 2**30:.3g} GiB we hold in memory "
-            "at once; split it into runs and read them by a pattern."
-        )
 
 
 # CSV -----------------------------------------------------------------------------------------------------
@@ -294,6 +280,7 @@ def found_files(path: Any) -> tuple[list[Path], bool]:
             raise BadOption(f"a path, a pattern with * or a list of paths is needed, not {path!r}.")
         return [file for each in path for file in found_files(each)[0]], True
     text = os.fspath(path)
+    is_folder(text)  # refuses a name that no file can have
     if not any(mark in text for mark in "*?[") or Path(text).exists():
         return [Path(text)], False
     anchor = Path(Path(text).anchor)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from isthmus.disk import safe_stem, whole_file
+from isthmus.disk import is_folder, safe_stem, whole_file
 from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.export.mjcf import export_mjcf
 from isthmus.export.urdf import export_urdf
@@ -115,6 +115,7 @@ def _seen(path: Path, place: Path) -> str:
 def make_folder(study: Study, *, resume: bool, replace: bool) -> Path:
     """The folder for results; one that holds a fit is refused unless `resume` or `replace` is set."""
     folder = study.folder
+    is_folder(folder)  # refuses a name that no folder can have
     old = [name for name in ("fit.json", RECORDS) if (folder / name).exists()]
     if resume and not old:
         raise BadOption(f"there is nothing to resume in {str(folder)!r}; leave --resume out.")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.data import tables
+from isthmus import disk
 from isthmus.errors import BadFile, BadMotion, BadOption, DataWarning, MissingFile
 from isthmus.motion.spans import joints_of
 from isthmus.phases import listening
@@ -290,7 +290,7 @@ def test_bad_arrays_get_one_clear_sentence(tmp_path, monkeypatch):
     path.write_bytes(b"")
     with pytest.raises(BadFile, match="is empty"):
         ist.read_motion(path, PENDULUM)
-    monkeypatch.setattr(tables, "LARGEST", 10)
+    monkeypatch.setattr(disk, "LARGEST", 10)
     path.write_bytes(whole)
     with pytest.raises(BadFile, match="we hold in memory at once; split it"):
         ist.read_motion(path, PENDULUM)

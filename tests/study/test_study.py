@@ -10,7 +10,8 @@ import pytest
 import isthmus as ist
 from isthmus.describe import checks
 from isthmus.errors import BadStudy, MissingFile
-from isthmus.study.build import load_robot
+from isthmus.study.build import Trials, divided, load_robot
+from tests.fuzz.examples import motion
 from tests.study.logs import write_logs
 
 WHOLE = """
@@ -239,6 +240,32 @@ def test_a_count_or_a_time_that_makes_no_search_is_named_with_its_value():
                               ("step", 0, "step must be above zero, not 0")):  # fmt: skip
         with pytest.raises(BadStudy, match=words):
             ist.Study.from_table(table | {"search": {"kind": "basin_hopping", key: value}})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"search": {"kind": ["x"]}}, "kind must be text"),
+        ({"search": {"kind": "basin_hopping", "islands": 10**9}}, "islands must be at most 100000"),
+        ({"loss": {"signals": 3}}, "signals must be text"),
+        ({"time": {"dt": float("nan")}}, "dt must be a positive number, not nan"),
+        ({"time": {"substeps": 10**9}}, "substeps must be a whole number from 1 to 1000"),
+        ({"read": {"units": {"t": {}}}}, "a unit is a text"),
+        ({"a" * 10_000: 1}, "a study does not know 'a"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_in_one_short_sentence(change, words):
+    table = {"robot": "library:pendulum", "logs": ["a.csv"], "free": [{"name": "link/*/mass"}]}
+    with pytest.raises(BadStudy, match=words) as caught:
+        ist.Study.from_table(table | change)
+    assert len(caught.value.faults) == 1
+    assert len(str(caught.value)) < 500
+
+
+def test_a_share_that_leaves_no_row_to_fit_is_refused():
+    tried = Trials()
+    assert divided([motion().noted(name="run.csv")], 0.999, tried)[1] == []
+    assert tried.faults == ["heldout = 0.999 cannot divide 'run.csv', which has 60 rows."]
 
 
 def test_the_old_name_of_load_works_and_says_so(tmp_path):
