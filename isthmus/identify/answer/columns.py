@@ -23,7 +23,7 @@ from isthmus.model.leaves import LeafSpec
 from isthmus.model.model import leaf_fields
 
 MEMORY = 512 * 2**20
-"""Bytes of columns up to which what is held is looked at, too."""
+"""Bytes of columns up to which what is held is looked at, and correlation in time."""
 OF_LINKS = ("link_mass", "link_com", "link_inertia")
 OF_JOINTS = ("joint_armature", "joint_stiffness", "joint_damping", "joint_friction")
 
@@ -42,6 +42,11 @@ class Columns:
     """Number of the run that a row belongs to."""
 
 
+def fits_in_memory(evaluation: Evaluation, count: int) -> bool:
+    """Whether so many columns may be held at a time."""
+    return 8 * count * evaluation.windows.weight.size <= MEMORY
+
+
 def columns_of(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Columns:
     """The columns at the point `x`; windows whose starts are free are projected on what these cannot change."""
     batch = general(evaluation)
@@ -51,7 +56,7 @@ def columns_of(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Columns:
     unit = np.zeros((1, len(entries), free.shape[2]))
     unit[0, range(len(entries)), entries] = 1.0
     directions = np.concatenate([free, unit], axis=1)
-    if 8 * directions.shape[1] * evaluation.windows.weight.size > MEMORY:
+    if not fits_in_memory(evaluation, directions.shape[1]):
         directions, names = free, []
     (pieces,) = Jacobians(batch).pieces(U, directions)
     r = np.concatenate([piece for piece, _ in pieces])

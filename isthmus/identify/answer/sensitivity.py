@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.identify.answer.columns import columns_of
+from isthmus.identify.answer.columns import columns_of, fits_in_memory
 from isthmus.identify.answer.model_error import model_error
 from isthmus.identify.answer.null_space_text import Undetermined, undetermined
 from isthmus.identify.evaluate.evaluation import Evaluation
@@ -78,7 +78,8 @@ def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivi
     null = physical(null, parameters.is_weight())
     open_ = undetermined(evaluation, z, null) if null.size else ()
     names = parameters.names
-    if not evaluation.plan.loss.simulates and not parameters.is_weight().any():
+    plain = not evaluation.plan.loss.simulates and not parameters.is_weight().any()
+    if plain and fits_in_memory(evaluation, p):
         C, lacking, doubtful = of_model_error(evaluation, x, values, report, held)
         doubtful = {
             n: doubtful[n]
