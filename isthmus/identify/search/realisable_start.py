@@ -29,7 +29,8 @@ def realisable_start(
     """The start of a search by inverse dynamics; `start` itself where no body is free, or where it is better."""
     plan = evaluation.plan
     bodies = plan.parameters.bodies()
-    if not plan.torque or plan.huber is not None or plan.starts or not bodies:
+    linear = plan.torque and plan.huber is None and not plan.parameters.is_weight().any()
+    if not bodies or not linear:
         return start
     with np.errstate(all="ignore"):  # what breaks down is not taken
         found = _least(evaluation, start, bodies)
