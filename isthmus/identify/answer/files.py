@@ -58,6 +58,7 @@ def save(fit: AbstractFit, folder: Path) -> Path:
         "history": fit.history, "evaluations": fit.evaluations, "seconds": fit.seconds,
         "networks": None if fit.networks is None else dataclasses.asdict(fit.networks),
         "islands": fit.islands, "warnings": fit.warnings, "undetermined": fit.undetermined, "settings": fit.settings,
+        "lacking": fit.lacking, "doubtful": fit.doubtful,
     }  # fmt: skip
     with whole_file(folder / TEXT) as file:  # last: it says which files belong to it
         file.write(json.dumps(text, indent=1, default=float).encode())
@@ -95,6 +96,8 @@ def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -
         "errors": pairs(text["errors"]) or {},
         "heldout": pairs(text["heldout"]),
         "islands": tuple(map(tuple, text.get("islands", ()))),
+        "lacking": text.get("lacking", ""),
+        "doubtful": text.get("doubtful", {}),
         "networks": compared,
     }
 
