@@ -13,7 +13,7 @@ from isthmus.blueprint.resolve import Place, place
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadWiring
 from isthmus.model.arrays import is_traced
-from isthmus.model.leaves import SWITCHES
+from isthmus.model.leaves import SWITCHED_BY, SWITCHES
 from isthmus.model.model import Model
 from isthmus.model.switches import row_name, rows_off
 from isthmus.networks.laws import CONJUGATE
@@ -95,8 +95,7 @@ def replacements(plans: Sequence[Plan]) -> None:
 
 def effect(model: Model, plan: Plan) -> None:
     """Refuses a wire to numbers that have no effect, whatever a network adds to them."""
-    of_stop = plan.target in ("joint/limit_stiffness", "joint/limit_damping", "joint/limit_width")
-    switched = "joint/upper" if of_stop else plan.target
+    switched = SWITCHED_BY.get(plan.target, plan.target)
     switch = SWITCHES.get(switched)
     if switch is None:
         return

@@ -196,11 +196,12 @@ def _refuse_too_large(model: ist.Model, steps: int, record: tuple[str, ...]) -> 
 
 def _conserves(model: ist.Model, commands: Any) -> bool:
     """Whether energy is conserved, apart from joint limits."""
-    losses = (model.joint_damping, model.joint_friction)
+    losses = (model.joint_damping, model.joint_friction, model.joint_stiction)
     return commands.zero and not (
         any(x.any() for x in losses)
         or model.prescribed
         or model.position_controlled
+        or model.biased
         or model.networks
     )
 

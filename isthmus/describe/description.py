@@ -105,6 +105,21 @@ class Joint:
     """Dry friction [N·m or N]."""
     friction_speed: Numbers | Number = 0.01
     """Speed within which dry friction is smoothed [rad/s or m/s]."""
+    stiction: Numbers | Number = 0.0
+    """By how much dry friction at rest exceeds that of sliding [N·m or N]."""
+    stiction_speed: Numbers | Number = 0.1
+    """Speed at which stiction has fallen by the factor e [rad/s or m/s]."""
+    load_friction: Numbers | Number = 0.0
+    """Dry friction for each N·m (or N) of the motor torque."""
+    torque_offset: Numbers | Number = 0.0
+    """Constant part of the motor torque that moves nothing [N·m or N]."""
+    cogging_sin: Numbers | Number = 0.0
+    cogging_cos: Numbers | Number = 0.0
+    """Torques that follow sine and cosine of the position [N·m or N]."""
+    cogging_periods: Numbers | Number = 1.0
+    """Periods of that sine and cosine in a turn, or in a metre."""
+    motor_constant: Numbers | Number = 1.0
+    """Motor torque for one unit of the command [N·m or N]."""
     armature: Numbers | Number = 0.0
     """Reflected rotor inertia [kg·m² or kg]."""
     mimic: Mimic | None = None
@@ -113,9 +128,14 @@ class Joint:
     line: int | None = None
 
 
+EXTRAS = (
+    "stiction", "stiction_speed", "load_friction", "torque_offset",
+    "cogging_sin", "cogging_cos", "cogging_periods", "motor_constant",
+)  # fmt: skip
+"""Fields of a joint that no file format but ours has a place for."""
 PER_DOF = (
     "lower", "upper", "effort", "stiffness", "damping", "friction", "friction_speed", "armature",
-    "limit_stiffness", "limit_damping", "limit_width",
+    "limit_stiffness", "limit_damping", "limit_width", *EXTRAS,
 )  # fmt: skip
 """Fields of a joint with one number for each degree of freedom."""
 

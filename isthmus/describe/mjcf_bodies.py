@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.describe.description import Frame, Joint, JointKind, Link
+from isthmus.describe.description import EXTRAS, Frame, Joint, JointKind, Link
 from isthmus.describe.mjcf_left_out import LeftOut, name_at
 from isthmus.describe.notes import free_name
 from isthmus.describe.numbers import bound
@@ -28,7 +28,7 @@ JOINTS: tuple[tuple[JointKind, int, int], ...] = (
 CONSTRAINT, FRICTIONLOSS, LIMIT, SPRING, DAMPER = 1 << 0, 1 << 2, 1 << 3, 1 << 5, 1 << 6
 """Bits of `mjtDisableBit`."""
 ORIGIN = (0.0, 0.0, 0.0)
-OWN = ("friction_speed", "limit_stiffness", "limit_damping", "limit_width")
+OWN = ("friction_speed", "limit_stiffness", "limit_damping", "limit_width", *EXTRAS)
 """What MJCF has not: custom numbers called `friction_speed of JOINT`, and so on."""
 WELD = "weld of "
 """A custom text of this name and a body's holds what its fixed joint is called: MJCF has no name for that."""

@@ -13,6 +13,7 @@ from isthmus.describe.attributes import Attributes
 from isthmus.describe.checks import ONE_COORDINATE, check
 from isthmus.describe.description import (
     DOF,
+    EXTRAS,
     Description,
     Joint,
     JointKind,
@@ -45,7 +46,7 @@ KINDS: dict[str, JointKind] = {
 WELDED_MIMIC = "fixed joints cannot mimic another one, so that <mimic> was ignored: {}."
 OWN = {
     "limit": ("limit_stiffness", "limit_damping", "limit_width"),
-    "dynamics": ("armature", "stiffness", "rest", "friction_speed"),
+    "dynamics": ("armature", "stiffness", "rest", "friction_speed", *EXTRAS),
 }
 """Attributes of ours, by the element that has them; other programs ignore them."""
 COORDINATES = DOF | {"spherical": 4, "free": 7}

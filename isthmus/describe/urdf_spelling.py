@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 
+from isthmus.describe.description import EXTRAS
 from isthmus.describe.notes import Notes, where
 from isthmus.describe.xml_lines import Element
 
@@ -33,7 +34,7 @@ ATTRIBUTES = {
     "parent": ("link",),
     "child": ("link",),
     "mimic": ("joint", "multiplier", "offset"),
-    "dynamics": ("damping", "friction", "armature", "stiffness", "rest", "friction_speed"),
+    "dynamics": ("damping", "friction", "armature", "stiffness", "rest", "friction_speed", *EXTRAS),
     "limit": (
         "lower", "upper", "effort", "velocity", "acceleration", "jerk",
         "limit_stiffness", "limit_damping", "limit_width",

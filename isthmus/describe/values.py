@@ -9,7 +9,9 @@ import numpy as np
 
 from isthmus.spatial.inertia import symmetric
 
-Must = Literal["", "not negative", "positive", "not zero", "possible inertia"]
+Must = Literal[
+    "", "not negative", "less than one", "positive", "not zero", "possible inertia"
+]  # fmt: skip
 """Name of a rule; "": any number."""
 
 MUST: dict[str, Must] = {
@@ -17,6 +19,8 @@ MUST: dict[str, Must] = {
     "orientation": "not zero", "axis": "not zero",
     "armature": "not negative", "stiffness": "not negative", "damping": "not negative",
     "friction": "not negative", "friction_speed": "positive",
+    "stiction": "not negative", "stiction_speed": "positive", "load_friction": "less than one",
+    "motor_constant": "not zero",
     "limit_stiffness": "not negative", "limit_damping": "not negative", "limit_width": "positive",
     "effort": "not negative", "kp": "not negative", "kd": "not negative", "delay": "not negative",
 }  # fmt: skip
@@ -29,6 +33,7 @@ TRIANGLE = 1e-4
 
 WORDS: dict[str, str] = {
     "not negative": "must not be negative",
+    "less than one": "must not be negative, and less than 1",
     "positive": "must be positive",
     "not zero": "must not be zero",
     "possible inertia": "must be that of a body: no principal inertia is negative, "
@@ -38,6 +43,7 @@ WORDS: dict[str, str] = {
 _HOLDS: dict[str, Callable[[np.ndarray], bool]] = {
     "": lambda x: True,
     "not negative": lambda x: not (x < 0.0).any(),
+    "less than one": lambda x: not ((x < 0.0) | (x >= 1.0)).any(),
     "positive": lambda x: not (x <= 0.0).any(),
     "not zero": lambda x: bool(np.linalg.norm(x) >= 1e-9),
     "possible inertia": lambda x: _of_a_body(np.linalg.eigvalsh(symmetric(x))),
@@ -54,7 +60,8 @@ def fault_in(quantity: str, value: np.ndarray) -> str:
 
 def least(quantity: str) -> float:
     """The lower bound that the rule of a quantity sets."""
-    return 0.0 if MUST.get(quantity) in ("not negative", "positive") else -np.inf
+    bounded = ("not negative", "less than one", "positive")
+    return 0.0 if MUST.get(quantity) in bounded else -np.inf
 
 
 def _of_a_body(principal: np.ndarray) -> bool:

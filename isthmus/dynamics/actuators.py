@@ -1,4 +1,4 @@
-"""Command -> motor torque: gear, PD controller, saturation, delay."""
+"""Command -> motor torque: gear, motor constant, PD controller, saturation, delay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ SOFTNESS = 0.1
 
 @exact
 def motor_torque(model: Model, command: Joints, q: Coordinates, v: Joints) -> Joints:
-    """Torque of the motors [N·m, N], for commands that are torques, or positions [rad, m] of a PD controller."""
+    """Torque of the motors [N·m, N], for commands that are torques, or positions [rad, m] of a PD controller.
+
+    Both are multiplied by the motor constant, where a joint has one: commands and PD gains are then in the motor's own
+    unit, such as A and A/rad.
+    """
     tau = jnp.asarray(model.joint_gear * command)
     if model.position_controlled:
         rows = np.array(model.position_controlled)
@@ -26,12 +30,16 @@ def motor_torque(model: Model, command: Joints, q: Coordinates, v: Joints) -> Jo
         )
         position, speed = gear * positions(model, q)[rows], gear * jnp.asarray(v)[rows]
         tau = tau.at[rows].set(gear * (kp * (command[rows] - position) - kd * speed))
+    if model.current_driven:
+        tau = model.joint_motor_constant * tau
     return tau if not model.saturated else _bounded(model, tau)
 
 
 def has_motors(model: Model) -> bool:
-    """Whether the model describes motors: by a controller, a largest torque or a delay."""
-    return bool(model.position_controlled or model.saturated or model.delay_steps)
+    """Whether the model describes motors: by a controller, a largest torque, a motor constant or a delay."""
+    return bool(
+        model.position_controlled or model.saturated or model.current_driven or model.delay_steps
+    )
 
 
 @exact
@@ -39,7 +47,27 @@ def motor_slope(model: Model) -> Joints:
     """`−∂τ/∂v` of the PD controllers [N·m·s/rad, N·s/m]: the slope for an implicit step."""
     rows = np.array(model.position_controlled)
     gear, kd = jnp.asarray(model.joint_gear)[rows], jnp.asarray(model.joint_kd)[rows]
-    return jnp.zeros(model.dof, kd.dtype).at[rows].set(gear * gear * kd)
+    slope = jnp.zeros(model.dof, kd.dtype).at[rows].set(gear * gear * kd)
+    return model.joint_motor_constant * slope if model.current_driven else slope
+
+
+@exact
+def command_for(model: Model, tau: Joints, q: Coordinates, v: Joints) -> Joints:
+    """The command that gives the motor torque `tau` [N·m, N] at once: `motor_torque` backwards, without its bound.
+
+    A PD controller without `kp` obeys no command: its row is not finite.
+    """
+    command = tau / model.joint_gear
+    if model.current_driven:
+        command = command / model.joint_motor_constant
+    if model.position_controlled:
+        rows = np.array(model.position_controlled)
+        gear, kp, kd = (
+            jnp.asarray(x)[rows] for x in (model.joint_gear, model.joint_kp, model.joint_kd)
+        )
+        position, speed = gear * positions(model, q)[rows], gear * jnp.asarray(v)[rows]
+        command = command.at[rows].set(position + (command[rows] + kd * speed) / kp)
+    return command
 
 
 def saturate(x: AnyArray, bound: AnyArray) -> AnyArray:

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from isthmus.dynamics.entry import entry
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
+from isthmus.dynamics.passive import cogging_energy
 from isthmus.model.coordinates import minus
 from isthmus.model.model import Model
 from isthmus.model.state import State
@@ -35,11 +36,12 @@ def kinetic_energy(model: Model, q: Coordinates, v: Joints | None) -> Scalar:
 
 @entry
 def potential_energy(model: Model, q: Coordinates) -> Scalar:
-    """Of gravity, zero for a mass at the world's origin, and of the joint springs [J]; stops are left out."""
+    """Of gravity, zero for a mass at the world's origin, of joint springs and cogging [J]; stops are left out."""
     heights = _centres(model, forward_kinematics(model, q)) @ jnp.asarray(model.gravity)
     stretch = minus(model, jnp.asarray(q), jnp.asarray(model.joint_rest_position))
     springs = 0.5 * jnp.sum(model.joint_stiffness * jnp.square(stretch))
-    return springs - jnp.sum(model.link_mass * heights)
+    total = springs - jnp.sum(model.link_mass * heights)
+    return total + cogging_energy(model, q) if model.cogging else total
 
 
 @entry

@@ -1,4 +1,4 @@
-"""Springs, dampers and dry friction of the joints, and the stops at their ends of travel."""
+"""Springs, friction, cogging and offsets of the joints, and the stops at their ends of travel."""
 
 from __future__ import annotations
 
@@ -9,31 +9,103 @@ from isthmus.dynamics.entry import entry
 from isthmus.dynamics.exact import exact
 from isthmus.model.coordinates import minus, torque
 from isthmus.model.model import Model
-from isthmus.types import AnyArray, Coordinates, Joints
+from isthmus.types import AnyArray, Coordinates, Joints, Scalar
+
+LOAD_CORNER = 1e-3
+"""Motor torque within which the growth of friction with it sets in smoothly [N·m, N]."""
 
 
 @entry
-def passive_torque(model: Model, q: Coordinates, v: Joints) -> Joints:
-    """Spring, viscous and dry friction torques [N·m, N]; dry friction is `−friction · tanh(v / friction_speed)`."""
+def passive_torque(model: Model, q: Coordinates, v: Joints, load: Joints | None = None) -> Joints:
+    """Torques of springs, friction, cogging and offset [N·m, N]; dry friction is `−limit · tanh(v / friction_speed)`.
+
+    `load`: motor torque [N·m, N], for friction that grows with it; None: zero.
+    """
     stretch = minus(model, q, jnp.asarray(model.joint_rest_position))
     spring = -torque(model, stretch, model.joint_stiffness * stretch)
-    return (
+    total = (
         spring
         - model.joint_damping * v
-        - model.joint_friction * jnp.tanh(v / model.joint_friction_speed)
+        - friction_limit(model, v, load) * jnp.tanh(v / model.joint_friction_speed)
     )
+    if model.cogging:
+        total = total + cogging_torque(model, q)
+    return total - model.joint_torque_offset if model.biased else total
 
 
 @exact
-def passive_slope(model: Model, v: Joints) -> Joints:
+def passive_slope(model: Model, v: Joints, load: Joints | None = None) -> Joints:
     """`−τ/v` of viscous and dry friction [N·m·s/rad, N·s/m]: the slope for an implicit step.
 
     For dry friction it is the slope of the chord from zero, not of the tangent: an implicit step then never
     pushes a joint through standstill, whatever its speed before.
     """
-    return model.joint_damping + model.joint_friction / model.joint_friction_speed * _tanhc(
-        v / model.joint_friction_speed
-    )
+    limit, speed = friction_limit(model, v, load), model.joint_friction_speed
+    return model.joint_damping + limit / speed * _tanhc(v / speed)
+
+
+def friction_limit(model: Model, v: Joints, load: Joints | None = None) -> AnyArray:
+    """The largest dry friction at this speed and under this motor torque [N·m, N].
+
+    It is `friction + stiction · exp(−(v / stiction_speed)²) + load_friction · |load|` (Stribeck; Armstrong-Hélouvry,
+    Dupont and Canudas de Wit 1994), with the corner of `|load|` rounded.
+    """
+    limit = model.joint_friction
+    if model.sticking:
+        limit = limit + model.joint_stiction * jnp.exp(-jnp.square(v / model.joint_stiction_speed))
+    if model.load_rubbing and load is not None:
+        limit = limit + model.joint_load_friction * _rounded(load)
+    return limit
+
+
+@exact
+def transmitted_torque(model: Model, tau: Joints, v: Joints) -> Joints:
+    """The motor torque `m` [N·m, N] of which its own load friction leaves `tau`: `m − load_friction |m| s = tau`.
+
+    With `s = tanh(v / friction_speed)` and the rounded `|m|` that is a quadratic equation.
+    """
+    k = model.joint_load_friction * jnp.tanh(v / model.joint_friction_speed)
+    rest = 1.0 - k * k
+    return (tau + k * jnp.sqrt(tau * tau + rest * LOAD_CORNER**2)) / rest
+
+
+@exact
+def load_friction_torque(model: Model, v: Joints, load: Joints) -> Joints:
+    """The part of the dry friction that `load`, the motor torque, causes [N·m, N]."""
+    return -model.joint_load_friction * _rounded(load) * jnp.tanh(v / model.joint_friction_speed)
+
+
+@exact
+def cogging_torque(model: Model, q: Coordinates) -> Joints:
+    """`cogging_sin · sin(n q) + cogging_cos · cos(n q)` with `n` periods in a turn, or in a metre [N·m, N]."""
+    angle = _cogging_rate(model) * positions(model, q)
+    return model.joint_cogging_sin * jnp.sin(angle) + model.joint_cogging_cos * jnp.cos(angle)
+
+
+@exact
+def cogging_energy(model: Model, q: Coordinates) -> Scalar:
+    """The potential of the cogging torque [J]."""
+    rate, x = _cogging_rate(model), positions(model, q)
+    idle = rate == 0.0  # a constant torque, whose potential grows with the position
+    safe = jnp.where(idle, 1.0, rate)
+    wave = model.joint_cogging_sin * jnp.cos(safe * x) - model.joint_cogging_cos * jnp.sin(safe * x)
+    return jnp.sum(jnp.where(idle, -model.joint_cogging_cos * x, wave / safe))
+
+
+def _cogging_rate(model: Model) -> AnyArray:
+    """Radians of the sine for a radian or a metre of the joint."""
+    kinds = [model.kind(i) for i in range(len(model.joint_names))]
+    turning = [
+        "rad" in (*kinds[i].units, *kinds[i].units[-1:])[k]
+        for i, (a, b) in enumerate(model.layout.v_own)
+        for k in range(b - a)
+    ]
+    return model.joint_cogging_periods * np.where(turning, 1.0, 2.0 * np.pi)
+
+
+def _rounded(load: AnyArray) -> AnyArray:
+    """`|load|`, smooth at zero."""
+    return jnp.sqrt(load * load + LOAD_CORNER**2)
 
 
 @entry

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from isthmus.describe.description import Description, Joint
+from isthmus.describe.description import EXTRAS, Description, Joint
 from isthmus.describe.files import PathLike
 from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.describe.notes import say
@@ -15,10 +15,11 @@ from isthmus.disk import whole_file
 from isthmus.errors import ExportWarning
 from isthmus.export.description import row
 from isthmus.export.xml_text import check_path
+from isthmus.model.leaves import SWITCHES
 from isthmus.model.model import Model
 
-SPEED = Joint("", "fixed", None, "").friction_speed
-"""[rad/s or m/s]"""
+USUAL = Joint("", "fixed", None, "")
+"""A joint with the numbers that a reader takes for granted."""
 
 
 def note_common_losses(model: Model, found: Description, lost: LeftOut) -> None:
@@ -28,11 +29,14 @@ def note_common_losses(model: Model, found: Description, lost: LeftOut) -> None:
     for joint in found.joints:
         if joint.prescribed:
             lost.add("that its motion is prescribed, of joint", joint.name)
+        for name in EXTRAS:
+            if f"joint/{name}" in SWITCHES and is_unusual(joint, name):
+                lost.add(f"{name} (only isthmus reads it) of joint", joint.name)
 
 
-def is_unusual_speed(joint: Joint) -> bool:
-    """Whether dry friction is smoothed within another speed than a reader takes for granted."""
-    return any(speed != SPEED for speed in row(joint.friction_speed))
+def is_unusual(joint: Joint, field: str) -> bool:
+    """Whether a number of a joint is another one than a reader takes for granted."""
+    return any(number != getattr(USUAL, field) for number in row(getattr(joint, field)))
 
 
 def single(joint: Joint, field: str, lost: LeftOut) -> float:

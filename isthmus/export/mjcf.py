@@ -15,8 +15,8 @@ from isthmus.describe.mjcf_bodies import OWN, WELD
 from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.describe.notes import quoted
 from isthmus.errors import NotExpressible
-from isthmus.export.description import description_of, row
-from isthmus.export.lost import export_text, is_unusual_speed, note_common_losses
+from isthmus.export.description import STOPS, description_of, row
+from isthmus.export.lost import export_text, is_unusual, note_common_losses
 from isthmus.export.mjcf_joints import Part, parts_of, pose_of, write_actuators, write_joint
 from isthmus.export.mjcf_shapes import placed, write_geoms, write_sites
 from isthmus.export.possible import raised, with_possible_inertias
@@ -101,9 +101,9 @@ def _write_own_data(xml: Xml, found: Description, parts: dict[str, list[Part]]) 
 
 def _is_own(joint: Joint, name: str) -> bool:
     """Whether a value differs from the default of a reader."""
-    if name == "friction_speed":
-        return joint.mimic is None and is_unusual_speed(joint)
-    return getattr(joint, name) is not None
+    if name in STOPS:
+        return getattr(joint, name) is not None
+    return joint.mimic is None and is_unusual(joint, name)
 
 
 def _write_bodies(

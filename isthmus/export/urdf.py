@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.describe.checks import ONE_COORDINATE, SIZES
-from isthmus.describe.description import Description, Frame, Joint, Link, Point, Shape
+from isthmus.describe.description import EXTRAS, Description, Frame, Joint, Link, Point, Shape
 from isthmus.describe.files import PathLike
 from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.describe.notes import free_name, quoted
@@ -24,7 +24,7 @@ from isthmus.describe.tree import WORLD
 from isthmus.describe.urdf import OWN
 from isthmus.errors import NotExpressible
 from isthmus.export.description import description_of, row
-from isthmus.export.lost import export_text, is_unusual_speed, note_common_losses, single
+from isthmus.export.lost import export_text, is_unusual, note_common_losses, single
 from isthmus.export.possible import with_possible_inertias
 from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
@@ -230,7 +230,11 @@ def _own_numbers(joint: Joint) -> dict[str, Any]:
         "armature": None if is_zero(joint.armature) else joint.armature,
         "stiffness": joint.stiffness if springs else None,
         "rest": joint.rest if springs else None,
-        "friction_speed": joint.friction_speed if is_unusual_speed(joint) else None,
+    }
+    known |= {
+        name: getattr(joint, name)
+        for name in ("friction_speed", *EXTRAS)
+        if is_unusual(joint, name)
     }
     return {name: value for name, value in known.items() if value is not None}
 

@@ -32,10 +32,11 @@ from isthmus.blueprint.plan import (
 )
 from isthmus.blueprint.text import from_toml, to_toml
 from isthmus.blueprint.wire import Named, Wire
+from isthmus.describe.description import EXTRAS
 from isthmus.disk import check_target, whole_file
 from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.files.objects import Damaged, Reader, Writer
-from isthmus.files.topology import from_topology, topology
+from isthmus.files.topology import from_topology, topology, with_extras
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model, leaf_fields
 from isthmus.networks.names import shape_of, signals_of
@@ -43,8 +44,8 @@ from isthmus.networks.recipes import RECIPES
 from isthmus.networks.wired import Plan, Wired
 from isthmus.types import AnyArray
 
-FORMAT = 1
-"""Raised where files change so that older versions could not read them."""
+FORMAT = 2
+"""Raised where files change so that older versions could not read them; all older formats are read."""
 SUFFIX = ".safetensors"
 """Of models that `save` writes."""
 KEY = "isthmus"
@@ -125,8 +126,9 @@ def read_bundle(data: bytes, networks: Mapping[str, Any], source: str) -> Model:
         if header["checksum"] != _checksum(content, arrays):
             raise Damaged("its checksum does not fit")
         reader = Reader(arrays, networks)
-        leaves = {field: reader.array(spec.name) for field, spec in leaf_fields()}
-        model = Model(**from_topology(content["model"]), **leaves)
+        lacks = EXTRAS if content["format"] == 1 else ()
+        leaves = {f: reader.array(s.name) for f, s in leaf_fields() if s.quantity not in lacks}
+        model = Model(**with_extras(from_topology(content["model"]) | leaves))
         wires = from_toml(
             content["blueprint"], {OWN + kind: Named(kind) for kind in content["own"]}
         )
@@ -159,10 +161,10 @@ def _opened(data: bytes, source: str) -> tuple[dict[str, Any], dict[str, np.ndar
         raise BadFile(f"{source!r} is a safetensors file, but no model that isthmus saved.")
     header = json.loads(about[KEY], parse_constant=_refuse_constant)
     version = header["content"]["format"]
-    if version != FORMAT:
+    if version not in range(1, FORMAT + 1):
         by = header["content"]["versions"]["isthmus"]
         raise BadFile(
-            f"{source!r} was saved by isthmus {by} in format {version!r}, and this version reads format {FORMAT}: "
+            f"{source!r} was saved by isthmus {by} in format {version!r}, and this version reads up to {FORMAT}: "
             "update isthmus."
         )
     return header, arrays

@@ -6,6 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from isthmus.describe.description import EXTRAS, Joint
 from isthmus.files.objects import Damaged
 from isthmus.model.joints import JOINTS
 from isthmus.model.layout import layout_of
@@ -18,6 +21,8 @@ ALIKE = {
     "shape_names": ("shape_kinds", "shape_links", "shape_spans"),
 }
 """Fields with as many entries as another one."""
+SINCE_FORMAT_2 = ("current_driven", "biased", "sticking", "load_rubbing", "cogging")
+"""Fields that older files lack: switches of leaves that these lack too."""
 
 
 def static_fields() -> dict[str, Kind]:
@@ -31,11 +36,12 @@ def topology(model: Model) -> dict[str, Any]:
     return {name: getattr(model, name) for name in static_fields()}
 
 
-def from_topology(data: Any) -> dict[str, Any]:
+def from_topology(found: Any) -> dict[str, Any]:
     """Static fields from plain data; refuses what makes no mechanism."""
-    if not isinstance(data, Mapping):
+    if not isinstance(found, Mapping):
         raise Damaged("it has no topology")
     declared = static_fields()
+    data: dict[str, Any] = {**{field: [] for field in SINCE_FORMAT_2}, **found}
     if odd := sorted(set(data) ^ set(declared)):
         raise Damaged(f"its topology should differ in {odd}")
     for name, value in data.items():
@@ -51,6 +57,14 @@ def from_topology(data: Any) -> dict[str, Any]:
     return fields
 
 
+def with_extras(fields: dict[str, Any]) -> dict[str, Any]:
+    """All fields of a model, with those that files of version 0.1 lack switched off."""
+    dof = layout_of(fields["joint_kinds"], fields["mimics"]).nv
+    usual = Joint("", "fixed", None, "")
+    leaves = {f"joint_{name}": np.full(dof, getattr(usual, name)) for name in EXTRAS}
+    return {**dict.fromkeys(SINCE_FORMAT_2, ()), **leaves, **fields}
+
+
 def _check_rows(fields: dict[str, Any]) -> None:
     """Refuses numbers of links, joints or degrees of freedom that are not there."""
     links = len(fields["link_names"])
@@ -60,7 +74,7 @@ def _check_rows(fields: dict[str, Any]) -> None:
     for name in ("parents", "point_links", "shape_links"):
         _within(name, fields[name], -1, links)
     dof = layout_of(fields["joint_kinds"], fields["mimics"]).nv
-    for name in ("limited", "saturated", "position_controlled"):
+    for name in ("limited", "saturated", "position_controlled", *SINCE_FORMAT_2):
         _within(name, fields[name], 0, dof)
 
 

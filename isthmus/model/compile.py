@@ -10,9 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.describe.checks import check
-from isthmus.describe.description import Actuator, Description, Frame, Joint, Link, Shape
+from isthmus.describe.description import (
+    EXTRAS,
+    Actuator,
+    Description,
+    Frame,
+    Joint,
+    Link,
+    Shape,
+)
 from isthmus.model.arrays import is_traced, stack
 from isthmus.model.joints import JOINTS
+from isthmus.model.leaves import SWITCHES
 from isthmus.model.model import Model
 from isthmus.model.stops import stop_defaults
 from isthmus.types import AnyArray
@@ -61,11 +70,25 @@ def model_of(description: Description) -> Model:
 
 
 def _friction(own: list[Joint]) -> dict[str, Any]:
-    """Springs, friction and armature of the joints."""
-    names = ("armature", "stiffness", "damping", "friction", "friction_speed")
+    """Springs, friction and armature of the joints, and the numbers of `EXTRAS`, with what switches them on."""
+    names = ("armature", "stiffness", "damping", "friction", "friction_speed", *EXTRAS)
     numbers = {f"joint_{name}": _per_dof([getattr(j, name) for j in own], own) for name in names}
     rest = [JOINTS[j.kind].neutral if j.rest is None else j.rest for j in own]
-    return {**numbers, "joint_rest_position": _concatenate(rest)}
+    return {**numbers, **_switches(own), "joint_rest_position": _concatenate(rest)}
+
+
+def _switches(own: list[Joint]) -> dict[str, tuple[int, ...]]:
+    """The static fields for the numbers of `EXTRAS`: on where a joint has a number that is not idle."""
+    found: dict[str, tuple[int, ...]] = {}
+    for name in EXTRAS:
+        if (switch := SWITCHES.get(f"joint/{name}")) is not None:
+            on = _dofs(own, lambda j, n=name, s=switch: _acts(getattr(j, n), s.idle))
+            found[switch.field] = tuple(sorted({*found.get(switch.field, ()), *on}))
+    return found
+
+
+def _acts(value: Any, idle: float) -> bool:
+    return is_traced(value) or bool(np.any(np.asarray(value) != idle))
 
 
 def _stops(
@@ -177,6 +200,8 @@ def _reflected(own: list[Joint], joints: list[Joint], named: dict[str, int]) -> 
                 source,
                 damping=source.damping + ratio**2 * joint.damping,
                 friction=source.friction + abs(ratio) * joint.friction,
+                stiction=source.stiction + abs(ratio) * joint.stiction,
+                torque_offset=source.torque_offset + ratio * joint.torque_offset,
                 armature=source.armature + ratio**2 * joint.armature,
             )
     return list(total.values())
@@ -189,7 +214,7 @@ def _dofs(own: list[Joint], chosen: Callable[[Joint], bool]) -> tuple[int, ...]:
 
 
 def _delays(actuator: Actuator) -> bool:
-    return is_traced(actuator.delay) or bool(np.any(np.asarray(actuator.delay)))
+    return _acts(actuator.delay, 0.0)
 
 
 def _spans(shapes: tuple[Shape, ...]) -> tuple[tuple[int, int], ...]:

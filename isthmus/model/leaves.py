@@ -24,6 +24,8 @@ class Switch:
     """The number that has no effect, which the leaf has where it is switched off."""
     off: str
     """What a degree of freedom is where it is switched off."""
+    from_idle: bool = False
+    """Whether a fit may start from the idle number, and switch the leaf on there."""
 
 
 SWITCHES = {
@@ -32,9 +34,26 @@ SWITCHES = {
     "joint/effort": Switch("saturated", np.inf, "the motor torque is not bounded"),
     "joint/kp": Switch("position_controlled", 0.0, "the command is a torque"),
     "joint/kd": Switch("position_controlled", 0.0, "the command is a torque"),
-    "joint/delay": Switch("delay_steps", 0.0, "past commands are not kept"),
+    "joint/delay": Switch("delay_steps", 0.0, "past commands are not kept", True),
+    "joint/motor_constant": Switch("current_driven", 1.0, "the command is a torque", True),
+    "joint/torque_offset": Switch("biased", 0.0, "no constant torque acts", True),
+    "joint/stiction": Switch("sticking", 0.0, "dry friction at rest is that of sliding", True),
+    "joint/load_friction": Switch(
+        "load_rubbing", 0.0, "friction does not depend on the load", True
+    ),
+    "joint/cogging_sin": Switch("cogging", 0.0, "the torque does not ripple", True),
+    "joint/cogging_cos": Switch("cogging", 0.0, "the torque does not ripple", True),
 }
 """The leaves that act only where a static field says so; all have one number for each degree of freedom."""
+
+SWITCHED_BY = {
+    "joint/limit_stiffness": "joint/upper",
+    "joint/limit_damping": "joint/upper",
+    "joint/limit_width": "joint/upper",
+    "joint/stiction_speed": "joint/stiction",
+    "joint/cogging_periods": "joint/cogging_sin",
+}
+"""Leaves without a switch of their own that have no effect where that of another one is off."""
 
 SWITCH_FIELDS = tuple({switch.field: None for switch in SWITCHES.values()})
 

@@ -30,6 +30,14 @@ def _leaf(name: str, rows: str | None, shape: tuple[int, ...], unit: str, meanin
     return eqx.field(converter=as_leaf, metadata={"leaf": spec})
 
 
+def _dof_leaf(quantity: str, unit: str, meaning: str) -> Any:
+    """A leaf of the joints with one number for each degree of freedom."""
+    return _leaf(f"joint/{quantity}", "dof", (), unit, meaning)
+
+
+PerDof = Float[AnyArray, " dof"]
+
+
 class Model(eqx.Module):
     """A mechanism, ready to be simulated. Made by `ist.load`, `ist.Builder` or `ist.library`."""
 
@@ -52,6 +60,16 @@ class Model(eqx.Module):
     """Degrees of freedom whose command is a position, for a PD controller."""
     delay_steps: int = eqx.field(static=True)
     """How many past commands are kept; 0: motors act at once."""
+    current_driven: tuple[int, ...] = eqx.field(static=True)
+    """Degrees of freedom whose motors have a motor constant."""
+    biased: tuple[int, ...] = eqx.field(static=True)
+    """Degrees of freedom with a torque offset."""
+    sticking: tuple[int, ...] = eqx.field(static=True)
+    """Degrees of freedom with stiction."""
+    load_rubbing: tuple[int, ...] = eqx.field(static=True)
+    """Degrees of freedom whose dry friction grows with the motor torque."""
+    cogging: tuple[int, ...] = eqx.field(static=True)
+    """Degrees of freedom whose torque ripples with the position."""
     point_names: tuple[str, ...] = eqx.field(static=True)
     point_links: tuple[int, ...] = eqx.field(static=True)
     shape_names: tuple[str, ...] = eqx.field(static=True)
@@ -79,58 +97,58 @@ class Model(eqx.Module):
     joint_axis: Float[AnyArray, "links 3"] = _leaf(
         "joint/axis", "joint", (3,), "1", "direction of motion, or normal of the plane"
     )
-    joint_armature: Float[AnyArray, " dof"] = _leaf(
-        "joint/armature", "dof", (), "kg·m²|kg", "reflected inertia of the rotor"
-    )
-    joint_stiffness: Float[AnyArray, " dof"] = _leaf(
-        "joint/stiffness", "dof", (), "N·m/rad|N/m", "of a spring towards the rest position"
+    joint_armature: PerDof = _dof_leaf("armature", "kg·m²|kg", "reflected inertia of the rotor")
+    joint_stiffness: PerDof = _dof_leaf(
+        "stiffness", "N·m/rad|N/m", "of a spring towards the rest position"
     )
     joint_rest_position: Float[AnyArray, " nq"] = _leaf(
         "joint/rest_position", "coordinate", (), "rad|m", "where that spring is slack, as `q`"
     )
-    joint_damping: Float[AnyArray, " dof"] = _leaf(
-        "joint/damping", "dof", (), "N·m·s/rad|N·s/m", "viscous friction"
+    joint_damping: PerDof = _dof_leaf("damping", "N·m·s/rad|N·s/m", "viscous friction")
+    joint_friction: PerDof = _dof_leaf("friction", "N·m|N", "dry friction")
+    joint_friction_speed: PerDof = _dof_leaf(
+        "friction_speed", "rad/s|m/s", "speed within which dry friction is smoothed"
     )
-    joint_friction: Float[AnyArray, " dof"] = _leaf(
-        "joint/friction", "dof", (), "N·m|N", "dry friction"
+    joint_stiction: PerDof = _dof_leaf(
+        "stiction", "N·m|N", "by how much dry friction at rest exceeds that of sliding"
     )
-    joint_friction_speed: Float[AnyArray, " dof"] = _leaf(
-        "joint/friction_speed",
-        "dof",
-        (),
-        "rad/s|m/s",
-        "speed within which dry friction is smoothed",
+    joint_stiction_speed: PerDof = _dof_leaf(
+        "stiction_speed", "rad/s|m/s", "speed at which stiction has fallen by the factor e"
     )
-    joint_lower: Float[AnyArray, " dof"] = _leaf(
-        "joint/lower", "dof", (), "rad|m", "lower end of travel"
+    joint_load_friction: PerDof = _dof_leaf(
+        "load_friction", "1", "dry friction for each N·m of the motor torque"
     )
-    joint_upper: Float[AnyArray, " dof"] = _leaf(
-        "joint/upper", "dof", (), "rad|m", "upper end of travel"
+    joint_torque_offset: PerDof = _dof_leaf(
+        "torque_offset", "N·m|N", "constant part of the motor torque that moves nothing"
     )
-    joint_limit_stiffness: Float[AnyArray, " dof"] = _leaf(
-        "joint/limit_stiffness", "dof", (), "N·m/rad|N/m", "of the stop at an end of travel"
+    joint_cogging_sin: PerDof = _dof_leaf(
+        "cogging_sin", "N·m|N", "torque that follows the sine of the position"
     )
-    joint_limit_damping: Float[AnyArray, " dof"] = _leaf(
-        "joint/limit_damping", "dof", (), "N·m·s/rad|N·s/m", "of the stop at an end of travel"
+    joint_cogging_cos: PerDof = _dof_leaf(
+        "cogging_cos", "N·m|N", "torque that follows the cosine of the position"
     )
-    joint_limit_width: Float[AnyArray, " dof"] = _leaf(
-        "joint/limit_width", "dof", (), "rad|m", "distance over which the stop sets in"
+    joint_cogging_periods: PerDof = _dof_leaf(
+        "cogging_periods", "1|1/m", "periods of that sine and cosine in a turn, or in a metre"
     )
-    joint_effort: Float[AnyArray, " dof"] = _leaf(
-        "joint/effort", "dof", (), "N·m|N", "largest motor torque"
+    joint_lower: PerDof = _dof_leaf("lower", "rad|m", "lower end of travel")
+    joint_upper: PerDof = _dof_leaf("upper", "rad|m", "upper end of travel")
+    joint_limit_stiffness: PerDof = _dof_leaf(
+        "limit_stiffness", "N·m/rad|N/m", "of the stop at an end of travel"
     )
-    joint_gear: Float[AnyArray, " dof"] = _leaf(
-        "joint/gear", "dof", (), "1", "motor's turns for each of the joint's"
+    joint_limit_damping: PerDof = _dof_leaf(
+        "limit_damping", "N·m·s/rad|N·s/m", "of the stop at an end of travel"
     )
-    joint_kp: Float[AnyArray, " dof"] = _leaf(
-        "joint/kp", "dof", (), "N·m/rad|N/m", "gain of a PD controller on position"
+    joint_limit_width: PerDof = _dof_leaf(
+        "limit_width", "rad|m", "distance over which the stop sets in"
     )
-    joint_kd: Float[AnyArray, " dof"] = _leaf(
-        "joint/kd", "dof", (), "N·m·s/rad|N·s/m", "gain of a PD controller on velocity"
+    joint_effort: PerDof = _dof_leaf("effort", "N·m|N", "largest motor torque")
+    joint_gear: PerDof = _dof_leaf("gear", "1", "motor's turns for each of the joint's")
+    joint_motor_constant: PerDof = _dof_leaf(
+        "motor_constant", "N·m|N", "motor torque for one unit of the command, as for one ampere"
     )
-    joint_delay: Float[AnyArray, " dof"] = _leaf(
-        "joint/delay", "dof", (), "s", "between command and motor"
-    )
+    joint_kp: PerDof = _dof_leaf("kp", "N·m/rad|N/m", "gain of a PD controller on position")
+    joint_kd: PerDof = _dof_leaf("kd", "N·m·s/rad|N·s/m", "gain of a PD controller on velocity")
+    joint_delay: PerDof = _dof_leaf("delay", "s", "between command and motor")
     mimic_multiplier: Float[AnyArray, " mimics"] = _leaf(
         "mimic/multiplier", "mimic", (), "1", "`q = multiplier · q_source + offset`"
     )
@@ -249,8 +267,8 @@ class Model(eqx.Module):
     def set(self, name: str, value: Any) -> Model:
         """A model that differs in the numbers called `name`; `value` is broadcast over them.
 
-        An end of travel, `effort`, `delay`, `kp` or `kd` acts from then on, also in a model made without it; with
-        `kp` or `kd` the command of the joint is a position.
+        A number with a switch (`isthmus.model.leaves.SWITCHES`: ends of travel, `effort`, `delay`, `stiction`, …) acts
+        from then on, also in a model made without it; with `kp` or `kd` the command of the joint is a position.
         """
         field, rows, single = self._find(name)
         old = getattr(self, field)
@@ -341,8 +359,8 @@ def switched_on(model: Model, leaf: str, rows: Iterable[int]) -> dict[str, Any]:
 
 
 def rows_never_on(model: Model, switch: Switch) -> set[int]:
-    """Degrees of freedom without ends of travel and PD controllers: their joint's position has a quaternion in it."""
-    if switch.field not in ("limited", "position_controlled"):
+    """Degrees of freedom whose position has no meaning (their joint has a quaternion), for a switch that needs one."""
+    if switch.field not in ("limited", "position_controlled", "cogging"):
         return set()
     spans = enumerate(model.layout.v_own)
     return {k for i, s in spans if model.kind(i).nq != model.kind(i).nv for k in range(*s)}

@@ -37,7 +37,7 @@ QUANTITIES = (
     SignalSpec("link/pose", "link", (7,), "m, 1", "position and quaternion in the world"),
     SignalSpec("point/position", "point", (3,), "m", "in the world"),
     SignalSpec("point/velocity", "point", (3,), "m/s", "in the world"),
-    SignalSpec("joint/passive_torque", "dof", (), "N·m|N", "springs, viscous and dry friction"),
+    SignalSpec("joint/passive_torque", "dof", (), "N·m|N", "springs, friction, cogging, offset"),
     SignalSpec("joint/limit_torque", "dof", (), "N·m|N", "stops at the ends of travel"),
     SignalSpec("joint/torque", "dof", (), "N·m|N", "motor, passive and limit torque together"),
     SignalSpec("link/external_force", "link", (6,), "N·m, N", "in the link's frame, moment first"),

@@ -9,7 +9,12 @@ from isthmus.dynamics.aba import AddedInertia, forward_dynamics_at
 from isthmus.dynamics.actuators import motor_slope
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
-from isthmus.dynamics.passive import limit_slopes, passive_slope
+from isthmus.dynamics.passive import (
+    limit_slopes,
+    load_friction_torque,
+    passive_slope,
+    transmitted_torque,
+)
 from isthmus.dynamics.rnea import inverse_dynamics_at
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
@@ -53,11 +58,18 @@ def acceleration_under(
 
 @exact
 def needed_torque(acting: Forces, a: Joints, signal: Signal) -> Joints:
-    """Motor torques [N·m, N] that give the accelerations `a` [rad/s², m/s²] beside all other forces."""
+    """Motor torques [N·m, N] that give the accelerations `a` [rad/s², m/s²] beside all other forces.
+
+    Friction that grows with the motor torque is that of the torque which is returned, not of `acting.motor`.
+    """
     tau = inverse_dynamics_at(acting.model, acting.kinematics, a, signal, force=acting.link)
     if acting.inertia is not None:
         tau = tau + acting.inertia @ a
-    return tau - acting.passive - acting.stops
+    tau = tau - acting.passive - acting.stops
+    if not acting.model.load_rubbing:
+        return tau
+    rest = tau + load_friction_torque(acting.model, acting.v, acting.motor)
+    return transmitted_torque(acting.model, rest, acting.v)
 
 
 def impose(model: Model, state: State, control: Control) -> State:
@@ -78,7 +90,9 @@ def _at_end_of_step(
         return AddedInertia(dof=acting.inertia), None
     model = acting.model
     joint, link, dof = _learned_damping(acting, signal)
-    resistance = dt * signal.slope("joint/passive_torque", passive_slope(model, acting.v))
+    resistance = dt * signal.slope(
+        "joint/passive_torque", passive_slope(model, acting.v, acting.motor)
+    )
     if (learned := _sum(joint)) is not None:
         resistance = resistance + dt * learned
     if model.position_controlled:

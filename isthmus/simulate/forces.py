@@ -1,4 +1,4 @@
-"""All forces on a mechanism at one state: motors, springs, friction, stops, external forces.
+"""All forces on a mechanism at one state: motors, springs, friction, cogging, stops, external forces.
 
 Every quantity passes through `signal(name, value)`, so that it can be recorded, read or corrected. The forward
 simulation (`accelerate.py`) and the torques that a measured motion needs both start from this one function.
@@ -32,7 +32,7 @@ class Forces(eqx.Module):
     motor: Joints
     """Torque of the motors [N·m, N]."""
     passive: Joints
-    """Torque of springs, viscous and dry friction [N·m, N]."""
+    """Torque of springs, viscous and dry friction, cogging and offset [N·m, N]."""
     stops: Joints
     """Torque of the stops at the ends of travel [N·m, N]."""
     joint: Joints
@@ -63,7 +63,7 @@ def forces(
         command = delayed(model, state.memory["commands"], command, period)
     motor = signal("joint/motor_torque", motor_torque(model, command, q, v))
     kinematics = forward_kinematics(model, q, v, signal)
-    passive = signal("joint/passive_torque", passive_torque(model, q, v))
+    passive = signal("joint/passive_torque", passive_torque(model, q, v, motor))
     stops = signal("joint/limit_torque", limit_torque(model, q, v))
     joint = signal("joint/torque", motor + passive + stops)
     link = signal("link/external_force", _or_zeros(control.force, kinematics.velocity))

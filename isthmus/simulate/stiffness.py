@@ -21,16 +21,19 @@ _mass_matrix = jax.jit(
 
 
 def warn_if_stiff(model: Model, state: State, dt: Number, scheme: Integrator) -> None:
-    """Warns where `dt · friction / (friction_speed · H_ii) > 1`: such a joint would shake instead of stopping."""
+    """Warns where `dt · friction / (friction_speed · H_ii) > 1`, stiction included: such a joint would shake."""
     if isinstance(scheme, SemiImplicit) and not scheme.explicit:
         return
     _warn_of_drag(model, scheme)
-    if is_traced((model, state, dt)) or not np.any(model.joint_friction):
+    if is_traced((model, state, dt)):
+        return
+    friction = np.asarray(model.joint_friction) + model.joint_stiction
+    if not friction.any():
         return
     if np.ndim(state.q) != 1 or np.ndim(model.link_mass) != 1:
         return
     H = np.diag(np.asarray(_mass_matrix(model, state.q)))
-    ratio = dt / scheme.substeps * model.joint_friction / (model.joint_friction_speed * H)
+    ratio = dt / scheme.substeps * friction / (model.joint_friction_speed * H)
     names = [name for name, rows in model.rows("dof").items() if np.any(ratio[list(rows)] > 1.0)]
     if names:
         warnings.warn(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 import isthmus as ist
-from isthmus.describe.description import Frame, Shape
+from isthmus.describe.description import EXTRAS, Frame, Shape
 from isthmus.dynamics import forward_dynamics, passive_torque
 from isthmus.errors import BadModel, NotExpressible
 from isthmus.export.mjcf import to_mjcf
@@ -181,3 +181,13 @@ def test_inertias_that_no_body_can_have_are_refused_or_mended(tmp_path: Path):
         ist.export_mjcf(model, path)
     ist.export_mjcf(model, path, repair="nearest")
     assert differences(model, loaded(path)) == {"link/inertia"}
+
+
+def test_friction_cogging_offsets_and_motor_constants_come_back_and_are_told(tmp_path: Path):
+    model = ist.library.pendulum(2)
+    for k, name in enumerate(EXTRAS):
+        model = model.set(f"joint/{name}", [0.1 + 0.1 * k, 0.2 + 0.1 * k])
+    back, lost = exported(ist.export_mjcf, model, tmp_path / "robot.xml")
+    assert differences(model, back) == set()
+    assert model.cogging == back.cogging == (0, 1)
+    assert "stiction (only isthmus reads it) of joint 'joint_1', 'joint_2'" in lost

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 import isthmus as ist
-from isthmus.describe.description import Frame, Mimic, Shape
+from isthmus.describe.description import EXTRAS, Frame, Mimic, Shape
 from isthmus.describe.poses import quaternion_of_rpy, rpy_of_quaternion
 from isthmus.dynamics import mass_matrix
 from isthmus.errors import BadFile, BadModel, BadOption, DescriptionWarning, NotExpressible
@@ -265,3 +265,13 @@ def test_networks_are_told_not_to_be_in_the_file(tmp_path: Path, key: jax.Array)
     back, lost = exported(ist.export_urdf, model, tmp_path / "robot.urdf")
     assert "networks at named variables" in lost
     assert differences(model, back) == set()
+
+
+def test_friction_cogging_offsets_and_motor_constants_come_back_and_are_told(tmp_path: Path):
+    model = ist.library.pendulum(2)
+    for k, name in enumerate(EXTRAS):
+        model = model.set(f"joint/{name}", [0.1 + 0.1 * k, 0.2 + 0.1 * k])
+    back, lost = exported(ist.export_urdf, model, tmp_path / "robot.urdf")
+    assert differences(model, back) == set()
+    assert model.cogging == back.cogging == (0, 1)
+    assert "stiction (only isthmus reads it) of joint 'joint_1', 'joint_2'" in lost

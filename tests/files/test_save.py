@@ -16,6 +16,7 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 import isthmus as ist
+from isthmus.describe.description import EXTRAS
 from isthmus.errors import BadFile, BadOption, MissingFile
 
 ROBOT = ist.library.pendulum(2, damping=0.1)
@@ -248,10 +249,23 @@ def rewritten(saved: Path, change, change_arrays=lambda arrays: None) -> bytes:
 
 
 def test_a_file_of_a_newer_version_is_refused_with_its_version(saved, tmp_path):
-    newer = rewritten(saved, lambda c: c.update(format=2, versions={"isthmus": "9.1"}))
-    assert "saved by isthmus 9.1 in format 2, and this version reads format 1" in refused(
+    newer = rewritten(saved, lambda c: c.update(format=9, versions={"isthmus": "9.1"}))
+    assert "saved by isthmus 9.1 in format 9, and this version reads up to 2" in refused(
         newer, tmp_path / "newer.safetensors"
     )
+
+
+def test_a_file_of_format_1_is_read_with_the_numbers_that_it_lacks_switched_off(saved, tmp_path):
+    def before(content):
+        content.update(format=1)
+        for field in ("current_driven", "biased", "sticking", "load_rubbing", "cogging"):
+            del content["model"][field]
+
+    older = tmp_path / "older.safetensors"
+    older.write_bytes(
+        rewritten(saved, before, lambda arrays: [arrays.pop(f"joint/{name}") for name in EXTRAS])
+    )
+    assert eqx.tree_equal(ist.load(older), ist.load(saved))
 
 
 def set_net(**fields):

@@ -130,6 +130,7 @@ def test_a_recorded_motion_gives_masses_damping_and_an_offset():
     fit = start_from_torque(guess, [log], joints=["damping", "offset"])
     np.testing.assert_allclose(fit.model.joint_damping, 0.2, atol=0.01)
     np.testing.assert_allclose(fit.offset, [0.5, 0.0], atol=0.03)
+    np.testing.assert_array_equal(fit.model.joint_torque_offset, fit.offset)
     true_base = fit.base.of(parameter_vector(true, joints=["damping", "offset"]))
     np.testing.assert_allclose(fit.value[:6], true_base[:6], atol=0.05)
     assert fit.model.joint_friction.tolist() == guess.joint_friction.tolist()

@@ -37,6 +37,19 @@ def test_masses_and_friction_come_out_of_measured_torques(log):
     assert fit.evaluations < 30
 
 
+def test_motor_constants_and_offsets_come_out_of_logged_currents(log):
+    """A current is compared with a current: what is free does not change the scale of the differences."""
+    currents = {"joint/control": (TORQUE + np.array([[0.3, -0.1]])) / np.array([[0.5, 0.25]])}
+    logged = dataclasses.replace(log, signals=currents)
+    free = [
+        ist.Free("joint/*/motor_constant", low=0.05),
+        ist.Free("joint/*/torque_offset", low=-1.0, high=1.0),
+    ]
+    fit = ist.fit(ist.Problem(TRUTH, logged, free=free, loss="torque"))
+    np.testing.assert_allclose(fit.model.joint_motor_constant, [0.5, 0.25], rtol=5e-3)
+    np.testing.assert_allclose(fit.model.joint_torque_offset, [0.3, -0.1], atol=5e-3)
+
+
 def test_a_network_learns_friction_from_torques_alone(log):
     known = TRUTH.set("joint/damping", 0.0).set("joint/friction", 0.0)
     wire = ist.Wire("joint/passive_torque", ["joint/velocity"], ist.MLP(4, 1), rows="each")

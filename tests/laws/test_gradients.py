@@ -15,6 +15,7 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from isthmus import Control, State, compile_model, rollout
+from isthmus.describe.description import EXTRAS
 from isthmus.model.model import leaf_fields
 from tests import trees
 
@@ -166,4 +167,7 @@ def test_the_gradient_reaches_every_kind_of_number():
     silent = {spec.name for field, spec in leaf_fields() if not np.any(getattr(by_model, field))}
     unused = {spec.name for field, spec in leaf_fields() if not getattr(by_model, field).size}
     motors = {"joint/effort", "joint/gear", "joint/kp", "joint/kd", "joint/delay"}
-    assert silent - unused - motors == {"point/orientation"}
+    extras = {
+        f"joint/{name}" for name in EXTRAS
+    }  # tests/dynamics/test_extras.py has their gradients
+    assert silent - unused - motors - extras == {"point/orientation"}

@@ -19,7 +19,8 @@ START = ist.State([0.3, 0.2], [0.5, -1.0])
 TORQUES = np.linspace(0.5, 2.0, 2 * STEPS).reshape(STEPS, 2)
 VALUES = {
     "joint/lower": 0.6, "joint/upper": 0.0, "joint/effort": 0.4, "joint/kp": 5.0, "joint/kd": 0.5,
-    "joint/delay": 0.02,
+    "joint/delay": 0.02, "joint/motor_constant": 0.5, "joint/torque_offset": 0.2, "joint/stiction": 0.3,
+    "joint/load_friction": 0.2, "joint/cogging_sin": 0.4, "joint/cogging_cos": 0.4,
 }  # fmt: skip
 
 
@@ -37,9 +38,18 @@ def chain(**numbers) -> ist.Builder:
     return robot
 
 
-BARE = chain().model()
+BARE = chain(stiction_speed=1.0).model()
 FULL = chain(
-    stiffness=2.0, rest=0.1, damping=0.1, friction=0.1, armature=0.1, lower=0.5, upper=0.6
+    stiffness=2.0,
+    rest=0.1,
+    damping=0.1,
+    friction=0.1,
+    armature=0.1,
+    lower=0.5,
+    upper=0.6,
+    stiction=0.2,
+    stiction_speed=1.0,
+    cogging_sin=0.1,
 ).model()
 
 
@@ -122,7 +132,7 @@ def test_a_free_number_acts_or_is_refused(name):
     np.testing.assert_array_equal(
         positions(made.model(made.start)), positions(found.model(found.start))
     )
-    if name == "joint/delay":
+    if SWITCHES[name].from_idle:
         found = parameters(BARE, None, [ist.Free(name)], lambda model: {})
         assert differs(BARE, found.model(found.start + 0.02))
     else:

@@ -13,7 +13,13 @@ from isthmus.errors import BadModel
 from isthmus.model.leaves import faults_of_leaf
 from isthmus.model.model import leaf_fields
 
-BAD = {"not negative": -1.0, "positive": 0.0, "not zero": 0.0, "possible inertia": -1.0}
+BAD = {
+    "not negative": -1.0,
+    "less than one": 1.0,
+    "positive": 0.0,
+    "not zero": 0.0,
+    "possible inertia": -1.0,
+}
 RULED = [(spec, MUST[spec.quantity]) for _, spec in leaf_fields() if spec.quantity in MUST]
 ROBOT = (
     ist.Builder()

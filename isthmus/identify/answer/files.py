@@ -21,6 +21,7 @@ from isthmus.disk import whole_file
 from isthmus.errors import BadFile, BadOption, MissingFile
 from isthmus.files.load import load as load_model
 from isthmus.files.save import save as save_model
+from isthmus.files.topology import with_extras
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
 from isthmus.model.model import Model
 
@@ -113,7 +114,7 @@ def _model_of_first_format(
             f"the fit in {folder} was saved by isthmus 0.1 and has networks: give the model it was made from, "
             "Fit.load(folder, like=)."
         )
-    return Model(**{name: _tuples(value) for name, value in static.items()}, **leaves)
+    return Model(**with_extras({n: _tuples(value) for n, value in static.items()} | leaves))
 
 
 def _swapped(old: list[Any], weights: list[np.ndarray], folder: Path) -> list[Any]:

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.dynamics.actuators import command_for
 from isthmus.identify.evaluate.inputs import Inputs
 from isthmus.identify.parameters.groups import Setting
 from isthmus.identify.parameters.parameters import Parameters
@@ -24,6 +25,7 @@ from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import AbstractLoss
 from isthmus.model import coordinates
 from isthmus.model.state import Control, State
+from isthmus.motion.motion import CONTROL
 from isthmus.networks.signals import Signals
 from isthmus.simulate.accelerate import acceleration_under, needed_torque
 from isthmus.simulate.forces import forces
@@ -261,7 +263,10 @@ def part_of_row(
 def needed(
     plan: Plan, setting: Setting, here: State, a: AnyArray, control: Control
 ) -> tuple[Any, Signals]:
-    """The torques that motors must have given for the acceleration `a`, as the signals that are compared."""
+    """The torques that motors must have given for the acceleration `a`, as the signals that are compared.
+
+    Where commands are compared, the prediction is the command that gives the torque, in the command's own unit.
+    """
     seen = Signals(setting.model, here.memory, setting.dt)
     acting = forces(setting.model, here, control, seen)
     tau = needed_torque(acting, a, seen)
@@ -269,7 +274,8 @@ def needed(
         semi_implicit(acting, acceleration_under(acting, control, seen), setting.dt, seen)
     found = Signals()
     for c in plan.channels:
-        found(c.name, tau)
+        commanded = c.name == CONTROL
+        found(c.name, command_for(acting.model, tau, acting.q, acting.v) if commanded else tau)
     return seen.remembered(here.memory), found
 
 

@@ -39,7 +39,7 @@ def acting(model: Model, free: Free) -> Model:
         rows = np.array(address.rows_of(free.name, pattern, model.rows("dof")))
     start = starting(free, value[rows], rows.shape)
     off = rows_off(model, switch)[rows]
-    idle = np.isinf(start) | (off & (start == switch.idle) & (switch.field != "delay_steps"))
+    idle = np.isinf(start) | (off & (start == switch.idle) & (not switch.from_idle))
     if idle.any():
         where = row_name(model, base, int(rows[np.argmax(idle)]))
         raise BadFree(

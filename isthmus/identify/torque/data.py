@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from isthmus.dynamics.passive import limit_torque, passive_torque
 from isthmus.errors import BadMotion, BadShape
-from isthmus.identify.torque.regressor import regressor
+from isthmus.identify.torque.regressor import LEAVES, regressor
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
 
@@ -69,7 +69,7 @@ def torque_data(
         rows = [_padded(x[start : start + PIECE]) for x in (q, v, a)]
         torques = _padded(tau[start : start + PIECE], np.nan)
         with jax.enable_x64(True):
-            Y, known, stopped = (np.asarray(x) for x in _rows(model, *rows, joints))
+            Y, known, stopped = (np.asarray(x) for x in _rows(model, *rows, torques, joints))
         torques[stopped] = np.nan
         piece = np.concatenate([Y, (torques - known)[:, :, None]], axis=2)
         piece = np.where(np.isfinite(torques)[:, :, None], piece, 0.0)
@@ -81,20 +81,21 @@ def torque_data(
 
 
 @eqx.filter_jit
-def _rows(model: Model, q: AnyArray, v: AnyArray, a: AnyArray, joints: tuple[str, ...]):
+def _rows(
+    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, tau: AnyArray, joints: tuple[str, ...]
+):
     """Regressors; motor torques for all that is not one of their columns; which joints touch a stop."""
     plain = model
     for name in joints:
-        if name != "offset":
-            plain = eqx.tree_at(
-                lambda m, n=name: getattr(m, f"joint_{n}"), plain, replace_fn=lambda x: 0.0 * x
-            )
+        plain = eqx.tree_at(
+            lambda m, n=name: getattr(m, LEAVES[n]), plain, replace_fn=lambda x: 0.0 * x
+        )
 
-    def row(q, v, a):
-        known = plain.joint_armature * a - passive_torque(plain, q, v)
+    def row(q, v, a, tau):
+        known = plain.joint_armature * a - passive_torque(plain, q, v, tau)
         return regressor(model, q, v, a, joints=joints), known, limit_torque(plain, q, v) != 0.0
 
-    return jax.vmap(row)(q, v, a)
+    return jax.vmap(row)(q, v, a, tau)
 
 
 def _joined(factors: np.ndarray, rows: np.ndarray) -> np.ndarray:

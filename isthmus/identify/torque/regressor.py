@@ -4,7 +4,7 @@ The ten numbers of a link in `π` are its mass m [kg]; m·cx, m·cy, m·cz [kg·
 Izz, Ixy, Ixz, Iyz [kg·m²] about the origin of the link's frame (not about its centre of mass), all in the link's
 axes. Links come in the order of `model.link_names`. Behind them stand, if asked for, numbers of the joints, one for
 each degree of freedom, in this order: `armature` (times a), `damping` (times v), `friction` (times
-tanh(v / friction_speed), as the engine smooths it), `offset` (a constant torque).
+tanh(v / friction_speed), as the engine smooths it), `offset` (a constant torque, `joint/torque_offset`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,12 @@ from isthmus.types import AnyArray, Coordinates, Joints, Spatial
 
 OF_LINK = ("m", "m·cx", "m·cy", "m·cz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 """The ten numbers of a link."""
-OF_JOINT = ("armature", "damping", "friction", "offset")
-"""What a joint may have besides."""
+LEAVES = {
+    "armature": "joint_armature", "damping": "joint_damping", "friction": "joint_friction",
+    "offset": "joint_torque_offset",
+}  # fmt: skip
+"""What a joint may have besides, and the field of the model that holds it."""
+OF_JOINT = tuple(LEAVES)
 
 
 @exact
@@ -61,15 +65,13 @@ def regressor(
 def parameter_vector(
     model: Model, *, joints: Sequence[str] = ()
 ) -> Float[np.ndarray, " parameters"]:
-    """The vector `π` of a model; an offset is zero."""
+    """The vector `π` of a model."""
     joints = ordered(joints)
     rows = [
         ten_of(m, c, I)
         for m, c, I in zip(model.link_mass, model.link_com, model.link_inertia, strict=True)
     ]
-    zero = np.zeros(model.dof)
-    own = [zero if name == "offset" else getattr(model, f"joint_{name}") for name in joints]
-    return np.concatenate([*rows, *map(np.asarray, own)])
+    return np.concatenate([*rows, *(np.asarray(getattr(model, LEAVES[name])) for name in joints)])
 
 
 def parameter_names(model: Model, *, joints: Sequence[str] = ()) -> tuple[str, ...]:

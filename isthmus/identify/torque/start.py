@@ -18,8 +18,14 @@ from isthmus.errors import BadMotion, BadOption, did_you_mean
 from isthmus.identify.torque.base_parameters import BaseParameters, base_parameters
 from isthmus.identify.torque.data import TorqueData, torque_data
 from isthmus.identify.torque.realisable import Prior, nearest_realisable
-from isthmus.identify.torque.regressor import link_of, ordered, parameter_names, parameter_vector
-from isthmus.model.model import Model
+from isthmus.identify.torque.regressor import (
+    LEAVES,
+    link_of,
+    ordered,
+    parameter_names,
+    parameter_vector,
+)
+from isthmus.model.model import Model, switched_on
 from isthmus.motion.files import dof_names
 from isthmus.motion.motion import Motion
 from isthmus.motion.smooth import LocalFit
@@ -50,7 +56,7 @@ class TorqueFit:
     value: Float[np.ndarray, " own"]
     """Those of the realisable model."""
     offset: Float[np.ndarray, " dof"]
-    """Constant torques [N·m, N]; zero where they were not asked for."""
+    """Constant torques [N·m, N], `joint/torque_offset` of the model; zero where they were not asked for."""
     rms: Float[np.ndarray, "3 dof"]
     """What torques are off by [N·m, N]: with the model as it was, by least squares, with the realisable model."""
     dofs: tuple[str, ...]
@@ -216,8 +222,9 @@ def _with_parameters(model: Model, pi: np.ndarray, joints: Sequence[str]) -> Mod
             mass[i], com[i], inertia[i] = link_of(ten)
     changes = {"link_mass": mass, "link_com": com, "link_inertia": inertia}
     for word, numbers in zip(joints, pi[10 * links :].reshape(len(joints), model.dof), strict=True):
-        if word != "offset":
-            changes[f"joint_{word}"] = numbers
+        changes[LEAVES[word]] = numbers
+    if np.any(offset := changes.get("joint_torque_offset", 0.0)):
+        changes |= switched_on(model, "joint/torque_offset", np.flatnonzero(offset).tolist())
     return dataclasses.replace(model, **changes)
 
 
