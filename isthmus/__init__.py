@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from isthmus.files.save import save as save
     from isthmus.identify.fit import Fit as Fit
     from isthmus.identify.fit import fit as fit
+    from isthmus.identify.needed import needed_torque as needed_torque
     from isthmus.identify.parameters.free import Free as Free
+    from isthmus.identify.predict import predict as predict
     from isthmus.identify.problem import Problem as Problem
     from isthmus.identify.search.adam import Adam as Adam
     from isthmus.identify.search.basin_hopping import BasinHopping as BasinHopping
@@ -118,7 +120,9 @@ _HOMES = {
     "fit": "isthmus.identify.fit",
     "library": "isthmus",
     "load": "isthmus.files.load",
+    "needed_torque": "isthmus.identify.needed",
     "observe": "isthmus.simulate.observe",
+    "predict": "isthmus.identify.predict",
     "read_motion": "isthmus.data.read",
     "rollout": "isthmus.simulate.rollout",
     "rollout_many": "isthmus.simulate.many",

@@ -10,7 +10,10 @@ import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +53,15 @@ def phase(text: str, seconds: float | None = None) -> Generator[None]:
         with _lock:
             _open.remove(here)
         _tell()
+
+
+def in_turn(items: Sequence[Item], text: str) -> Generator[Item]:
+    """Yields the items, each in a phase `text 2 of 5` that is expected to last as long as those before it did."""
+    began = time.perf_counter()
+    for done, item in enumerate(items):
+        each = (time.perf_counter() - began) / done if done else None
+        with phase(f"{text} {done + 1} of {len(items)}", each):
+            yield item
 
 
 @contextlib.contextmanager

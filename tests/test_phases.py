@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from isthmus.phases import counted, current, listening, phase, repeating
+from isthmus.phases import counted, current, in_turn, listening, phase, repeating
 
 
 def test_the_innermost_phase_is_told_and_the_outer_one_again_after_it():
@@ -44,6 +44,16 @@ def test_a_line_is_said_again_and_again_while_a_phase_lasts():
     with repeating(say, 0.01), phase("compiling"):
         assert enough.wait(60.0)
     assert all(line.startswith("compiling (") for line in lines)
+
+
+def test_parts_in_turn_are_counted_and_expected_to_last_as_long_as_those_before():
+    told = []
+    with listening(told.append):
+        assert list(in_turn("abc", "run")) == ["a", "b", "c"]
+    begun = [now for now in told if now is not None]
+    assert [now.text for now in begun] == ["run 1 of 3", "run 2 of 3", "run 3 of 3"]
+    assert [now.seconds is None for now in begun] == [True, False, False]
+    assert current() is None
 
 
 def test_numbers_have_their_plural():

@@ -21,12 +21,13 @@ from isthmus.cli.export import Export
 from isthmus.cli.fit import Fit
 from isthmus.cli.info import Info
 from isthmus.cli.output import Refused, say
+from isthmus.cli.predict import Predict
 from isthmus.cli.reproduce import Reproduce
 from isthmus.cli.simulate import Simulate
 from isthmus.errors import did_you_mean
 
 COMMANDS: dict[str, Any] = {
-    "info": Info, "simulate": Simulate, "check": Check, "fit": Fit, "export": Export,
+    "info": Info, "simulate": Simulate, "check": Check, "fit": Fit, "predict": Predict, "export": Export,
     "reproduce": Reproduce, "bench": Bench,
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.

@@ -51,7 +51,8 @@ def fit_study(
     with postponed("writing the results", say):
         show(*map(_coloured, str(fit).splitlines()))
         with working("writing results"):
-            written = write_results(study, problem, fit)
+            write = lambda: write_results(study, problem, fit)
+            written = in_background(write, float64=False)
     print(f"wrote {study.folder}: {', '.join(path.name for path in written.files)}")
     for text in written.failed:
         say(f"not written: {text}")

@@ -119,8 +119,11 @@ def working(what: str, total: int | None = None) -> Generator[Callable[[int], No
             yield lambda done: progress.update(task, completed=done)
 
 
-def in_background(work: Callable[[], Result]) -> Result:
-    """`work()` in float64, in a thread, so that Ctrl-C works at once even inside a compiler."""
+def in_background(work: Callable[[], Result], *, float64: bool = True) -> Result:
+    """`work()` in a thread, so that Ctrl-C works at once even inside a compiler.
+
+    `float64`: JAX computes in 64 bits; False: as it is set for all threads.
+    """
     import jax
 
     done: list[Result] = []
@@ -130,8 +133,8 @@ def in_background(work: Callable[[], Result]) -> Result:
 
     def attempt() -> None:
         try:
-            with jax.enable_x64(True):  # which holds for one thread
-                done.append(work())
+            with jax.enable_x64(True) if float64 else contextlib.nullcontext():
+                done.append(work())  # the setting holds for this thread
         except BaseException as error:
             failed.append(error)
         finally:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from isthmus.cli.output import say
+from isthmus.cli.output import in_background, made_folder, say, working
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Reproduce:
         """Runs the study, prints its tables, writes its folder."""
         import matplotlib
 
-        from isthmus.experiments.run import STUDIES, Settings, reproduce
+        from isthmus.experiments.run import STUDIES, Settings, reproduce, write
 
         if not self.study:
             for name, text in STUDIES.items():
@@ -41,7 +41,9 @@ class Reproduce:
         matplotlib.use("Agg")  # files, no window
         folder = Path(self.out or Path("out") / self.study)
         settings = Settings(self.seed, self.quick, self.data or None, _options(self.set), say)
-        result = reproduce(self.study, settings, folder)
+        with working(f"reproducing {self.study}"):
+            result = in_background(lambda: reproduce(self.study, settings), float64=False)
+        write(self.study, settings, result, made_folder(str(folder)))
         for table in result.tables:
             print(f"{table}\n")
         for note in result.notes:

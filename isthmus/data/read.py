@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,15 @@ from isthmus.data.datasets import read_dataset
 from isthmus.data.doubts import doubts
 from isthmus.data.match import match
 from isthmus.data.options import Options, checked
-from isthmus.data.tables import Table, found_files, read_tables
+from isthmus.data.tables import TEXTS, Table, found_files, read_tables
 from isthmus.data.tidy import tidied
 from isthmus.errors import BadMotion, DataWarning
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
+from isthmus.phases import phase
+
+TEXT_RATE = 1e7
+"""Bytes of a text file that are read in a second, about."""
 
 
 def read_motion(
@@ -58,7 +63,10 @@ def read_motion(
     chosen = checked(options)
     files, several = found_files(path)
     if dataset is not None:
-        found = [m for file in files for m in read_dataset(file, dataset, model, chosen)]
+        found = []
+        for file in files:
+            with _reading(file):
+                found += read_dataset(file, dataset, model, chosen)
         return [piece for motion in found for piece in tidied(motion, chosen)]
     motions = []
     for motion in (motion for file in files for motion in _read(file, model, chosen)):
@@ -71,12 +79,19 @@ def read_motion(
     return motions[0]
 
 
+def _reading(file: Path) -> AbstractContextManager[None]:
+    """The phase of reading one file."""
+    is_text = file.suffix.lower() in TEXTS and file.is_file()
+    return phase(f"reading {file.name}", file.stat().st_size / TEXT_RATE if is_text else None)
+
+
 def _read(file: Path, model: Model | None, options: Options) -> list[Motion]:
     """The motions of one file."""
-    tables = [part for table in read_tables(file, options) for part in _by_run(table, options)]
-    found = match(tables, model, options)
-    motions = found if options.runs else [aligned(found, options)]
-    return [piece for motion in motions for piece in tidied(motion, options)]
+    with _reading(file):
+        tables = [part for table in read_tables(file, options) for part in _by_run(table, options)]
+        found = match(tables, model, options)
+        motions = found if options.runs else [aligned(found, options)]
+        return [piece for motion in motions for piece in tidied(motion, options)]
 
 
 def _by_run(table: Table, options: Options) -> list[Table]:

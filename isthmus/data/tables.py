@@ -29,6 +29,8 @@ PathLike = str | os.PathLike[str]
 
 LARGEST = 4 << 30
 """Bytes of a file that we try to hold in memory at once."""
+TEXTS = (".csv", ".tsv", ".txt", ".log", ".dat")
+"""Endings of text files."""
 BLANK = {"", "nan", "na", "n/a", "null", "none", "-"}
 CHUNK = 4096
 OTHERS = {
@@ -63,7 +65,7 @@ def read_tables(path: PathLike, options: Options) -> list[Table]:
     _check_size(file)
     if kind == ".npz":
         return [Table(str(path), npz_columns(path))]
-    if kind in (".csv", ".tsv", ".txt", ".log", ".dat"):
+    if kind in TEXTS:
         return [Table(str(path), csv_columns(path, options.header))]
     if not file.exists():
         read_bytes(path)

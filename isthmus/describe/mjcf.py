@@ -25,6 +25,7 @@ from isthmus.describe.mjcf_mimics import mimics_of
 from isthmus.describe.mjcf_shapes import points_of, shapes_of
 from isthmus.describe.notes import say
 from isthmus.describe.options import ground_height, must_be_one_of, with_ground
+from isthmus.describe.poses import Floats
 from isthmus.describe.tree import weighs_nothing
 from isthmus.describe.urdf import BASES
 from isthmus.describe.xml_lines import parse_xml
@@ -96,6 +97,20 @@ def parse_mjcf(
     """
     compiled = lambda mujoco: mujoco.MjModel.from_xml_string(text)
     return _parse(text.encode(), compiled, source, base, ground, repair)
+
+
+def read_again(text: str, folder: str) -> tuple[Description, dict[str, Floats]]:
+    """The mechanism in MJCF text whose files stand around `folder`, without a word; and the origin of each body in its
+    link [m]."""
+
+    def compiled(mujoco: Any) -> Any:
+        spec = mujoco.MjSpec.from_string(text)
+        spec.modelfiledir = folder
+        return spec.compile()
+
+    m = _compiled(text.encode(), compiled, "")
+    places = Tree(m, LeftOut()).places
+    return _description(m, "", LeftOut()), {p.link: p.origin for p in places if p.link is not None}
 
 
 def root_tag(data: bytes) -> str | None:

@@ -111,10 +111,21 @@ def parse_urdf(
     description = _read(root, reader, notes, base)
     check(description, notes.faults)
     notes.speak()
+    return _finish(_in_tree(description, root, reader, base), height, repair)
+
+
+def read_again(root: Element, reader: ShapeReader, base: str) -> Description:
+    """The mechanism in the elements of a URDF that was read before: without a word, inertias as the file has them."""
+    return _in_tree(_read(root, reader, reader.notes, base), root, reader, base)
+
+
+def _in_tree(
+    description: Description, root: Element, reader: ShapeReader, base: str
+) -> Description:
+    """A sound description in order, frames without mass as points, and without a link that is the world itself."""
     given = {_name(link) for link in root.all("link") if link.first("inertial") is not None}
     is_world = WORLD not in given and (base == "fixed" or _flies(description))
-    description = _with_points(description, reader.solid | given, is_world)
-    return _finish(description, height, repair)
+    return _with_points(description, reader.solid | given, is_world)
 
 
 def _flies(description: Description) -> bool:

@@ -33,7 +33,11 @@ KINDS = (*SIZES, "mesh")
 class ShapeReader:
     """Reads shapes, and each mesh file once."""
 
-    def __init__(self, folder: PathLike, packages: Sequence[PathLike], notes: Notes) -> None:
+    def __init__(
+        self, folder: PathLike, packages: Sequence[PathLike], notes: Notes, *, hulls: bool = True
+    ) -> None:
+        self.hulls = hulls
+        """Whether mesh files are read; if not, their shapes have no points."""
         self.folder = folder
         self.packages = packages
         self.notes = notes
@@ -82,6 +86,8 @@ class ShapeReader:
         return Shape("", "points", link, points=points)
 
     def _hull(self, name: str, link: str) -> np.ndarray | None:
+        if not self.hulls:
+            return np.zeros((0, 3))
         path = find_file(name, self.folder, self.packages) if name else None
         if path is None:
             self.notes.doubt(NOT_FOUND, f"{name!r} of link {link!r}")

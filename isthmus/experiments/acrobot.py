@@ -33,6 +33,7 @@ from isthmus.experiments.run import Result, Settings, Table
 from isthmus.identify.fit import Fit
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
+from isthmus.phases import in_turn
 from isthmus.simulate.many import rollout_many
 
 HORIZONS = {"0.5 s": 250, "1 s": 500}
@@ -118,11 +119,11 @@ def one(lab: Lab, runs: list[Run], settings: Settings) -> Part:
     """A design: every run judged by models that have not seen it, then all runs together."""
     theirs = made(lab, lab.numbers())
     squares: dict[str, list[Squares]] = {name: [] for name in METHODS}
-    for k, run in enumerate(runs):
+    for k in in_turn(range(len(runs)), "run"):
         rest = [r for j, r in enumerate(runs) if j != k]
         found = identified(lab, rest, settings)
         net = learned(found, rest, settings).model
-        zero = own_zero(found.model, run, settings)
+        run, zero = runs[k], own_zero(found.model, runs[k], settings)
         judged = {
             "lab": judge(theirs, run, smooth=False),
             "lab_zeros": judge(theirs, run, own_zero(theirs, run, settings)),

@@ -18,6 +18,7 @@ from isthmus.experiments.run import Result, Settings, Table
 from isthmus.identify.search.search import AbstractSearch
 from isthmus.model.builder import Builder
 from isthmus.model.model import Model
+from isthmus.phases import in_turn
 
 TRUTH = np.array([3.0, 4.0])
 """Lengths of the two links [m]."""
@@ -40,7 +41,7 @@ def study(settings: Settings) -> Result:
     line = np.linspace(LOW, HIGH, side)
     grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
     found, figures = {}, {}
-    for steps in lengths:
+    for steps in in_turn(lengths, "length of motion"):
         problem = make_problem(steps)
         problem.evaluation.normal(starts / problem.parameters.scale)  # compiles
         ends = {}

@@ -35,6 +35,7 @@ from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.motion.motion import Motion
 from isthmus.networks.recipes import MLP
+from isthmus.phases import in_turn
 from isthmus.simulate.many import rollout_many
 
 LENGTHS = (0.091, 0.070)
@@ -191,7 +192,8 @@ def from_all(films: list[Film], markers: Markers, settings: Settings) -> Found:
     motions = [film.motion(100, -100, np.zeros(2)) for film in films[:-2]]
     stride = 200 if settings.quick else 800
     free = [*numbers().values(), Free("offset/joint/position")]
-    for steps, noise in ((25, 2e-3), (50, 4e-3), (100, 1e-2)):
+    lengths = ((25, 2e-3), (50, 4e-3), (100, 1e-2))
+    for steps, noise in in_turn(lengths, "length of windows"):
         settings.say(f"windows of {steps} frames")
         problem = Problem(
             make=made, motions=motions, free=free, loss=Windows(steps, stride), noise=noise,

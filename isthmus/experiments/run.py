@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from isthmus.disk import whole_file
 from isthmus.errors import BadOption, did_you_mean
 
 STUDIES = {
@@ -84,11 +85,13 @@ def write(name: str, settings: Settings, result: Result, folder: Path) -> None:
     """`tables.txt`, `numbers.json` and a PNG for each figure."""
     folder.mkdir(parents=True, exist_ok=True)
     text = "\n\n".join([*map(str, result.tables), *result.notes]) + "\n"
-    (folder / "tables.txt").write_text(text, encoding="utf-8")
     run = {
         "study": name, "seed": settings.seed, "quick": settings.quick, "options": dict(settings.options),
     }  # fmt: skip
     numbers = json.dumps({"run": run, "numbers": result.numbers}, indent=1)
-    (folder / "numbers.json").write_text(numbers, encoding="utf-8")
+    for file_name, content in (("tables.txt", text), ("numbers.json", numbers)):
+        with whole_file(folder / file_name) as file:
+            file.write(content.encode())
     for title, figure in result.figures.items():
-        figure.savefig(folder / f"{title}.png", dpi=160, bbox_inches="tight")
+        with whole_file(folder / f"{title}.png") as file:
+            figure.savefig(file, format="png", dpi=160, bbox_inches="tight")

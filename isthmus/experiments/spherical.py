@@ -13,6 +13,7 @@ import isthmus as ist
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.experiments.spherical_figures import draw_lengths
 from isthmus.identify.search.search import AbstractSearch, News
+from isthmus.phases import in_turn
 from isthmus.spatial import rotations
 
 TRUTH = np.array([0.3, 0.2])
@@ -36,7 +37,7 @@ def study(settings: Settings) -> Result:
         "Levenberg-Marquardt": ist.LevenbergMarquardt(steps=50),
     }
     curves = {}
-    for name, search in ways.items():
+    for name, search in in_turn([*ways.items()], "search"):
         starts = STARTS[:1] if settings.quick else STARTS
         curves[name] = [followed(problem, search, start) for start in starts]
         settings.say(f"{name}: largest error {max(errors_of(c)[-1] for c in curves[name]):.2%}")

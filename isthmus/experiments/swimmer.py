@@ -35,6 +35,7 @@ from isthmus.model.state import Control
 from isthmus.motion.motion import Motion
 from isthmus.networks.guarantees import Dissipative
 from isthmus.networks.recipes import MLP
+from isthmus.phases import in_turn
 from isthmus.simulate.rollout import rollout
 
 Predict = Callable[[Motion], tuple[np.ndarray, np.ndarray]]
@@ -67,7 +68,7 @@ def study(settings: Settings) -> Result:
     row = ROW
     for make in _media(settings):
         runs = []
-        for seed in range(settings.seed, settings.seed + seeds):
+        for seed in in_turn(range(settings.seed, settings.seed + seeds), "seed"):
             source = make(model, seed)
             errors, curves = one(model, source, seed, settings)
             runs.append(errors)

@@ -7,6 +7,7 @@ makes them; friction and armature of mimicking joints, which are already in thei
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any, cast
 
 import jax
@@ -76,6 +77,12 @@ def _with_unusual_stops(model: Model, found: Description) -> Description:
                 changes[field] = _short(own)
         joints.append(dataclasses.replace(joint, **changes))
     return dataclasses.replace(found, joints=tuple(joints))
+
+
+def same_names(before: Iterable[Any], after: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Records with the same name, one of each."""
+    named = {record.name: record for record in before}
+    return [(named[record.name], record) for record in after if record.name in named]
 
 
 def row(numbers: Any) -> tuple[float, ...]:

@@ -51,12 +51,15 @@ def single(joint: Joint, field: str, lost: LeftOut) -> float:
 
 
 def export_text(
-    make: Callable[[], tuple[str, LeftOut]], path: PathLike, endings: Sequence[str], format: str
+    make: Callable[[], tuple[str | bytes, LeftOut]],
+    path: PathLike,
+    endings: Sequence[str],
+    format: str,
 ) -> None:
     """Writes the text that `make` gives, with one warning that lists what the text does not hold."""
     check_path(path, endings)
     text, lost = make()
     with whole_file(path) as file:
-        file.write(text.encode("utf-8"))
+        file.write(text if isinstance(text, bytes) else text.encode("utf-8"))
     if sentence := lost.sentence(f"what the model has and {format} has not was left out"):
         say(sentence, os.fspath(path), ExportWarning)

@@ -13,13 +13,15 @@ from isthmus.describe.description import Description, Joint, Link
 from isthmus.describe.files import PathLike
 from isthmus.describe.mjcf_bodies import OWN, WELD
 from isthmus.describe.mjcf_left_out import LeftOut
-from isthmus.describe.notes import quoted
-from isthmus.errors import NotExpressible
+from isthmus.describe.notes import quoted, say
+from isthmus.errors import ExportWarning, NotExpressible
 from isthmus.export.description import STOPS, description_of, row
 from isthmus.export.lost import export_text, is_unusual, note_common_losses
 from isthmus.export.mjcf_joints import Part, parts_of, pose_of, write_actuators, write_joint
+from isthmus.export.mjcf_kept import with_numbers
 from isthmus.export.mjcf_shapes import placed, write_geoms, write_sites
 from isthmus.export.possible import raised, with_possible_inertias
+from isthmus.export.xml_edit import NotKept
 from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
 
@@ -35,6 +37,9 @@ def export_mjcf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     with a bounded effort, a gear, gains or a delay get an actuator. A planar joint loads back as two prismatic
     ones and a revolute one, with the same coordinates.
 
+    A model that came from an MJCF file keeps that file, where inertias, numbers of joints and motors, and gravity are
+    all that differ; only these are written.
+
     Args:
         path: ends in `.xml` or `.mjcf`; the file appears when it is complete.
         repair: `nearest` writes the nearest possible inertias where no body can have the model's.
@@ -47,15 +52,24 @@ def export_mjcf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     Warns:
         ExportWarning: MJCF has no place for some of the numbers; says for which.
     """
-    export_text(lambda: to_mjcf(model, repair=repair), path, ENDINGS, "MJCF")
+    export_text(lambda: _kept_or_new(model, repair), path, ENDINGS, "MJCF")
+
+
+def _kept_or_new(model: Model, repair: str) -> tuple[str | bytes, LeftOut]:
+    """The file that the model came from with its present numbers, or a new one where it came from no MJCF."""
+    if model.source.format != "mjcf":
+        return to_mjcf(model, repair=repair)
+    found, lost = _checked(model, repair)
+    try:
+        return with_numbers(model, found, lost), lost
+    except NotKept as reason:
+        say(f"the file that it came from was not kept, since {reason}", model.name, ExportWarning)
+        return to_mjcf(model, repair=repair)
 
 
 def to_mjcf(model: Model, *, repair: str = "none") -> tuple[str, LeftOut]:
-    """The text of an MJCF, and what it does not hold."""
-    found = with_possible_inertias(description_of(model), repair)
-    _refuse(found)
-    lost = LeftOut()
-    note_common_losses(model, found, lost)
+    """The text of an MJCF that has nothing but the model, and what it does not hold."""
+    found, lost = _checked(model, repair)
     parts = parts_of(found, lost)
     xml = Xml()
     xml.open("mujoco", model=found.name)
@@ -69,6 +83,15 @@ def to_mjcf(model: Model, *, repair: str = "none") -> tuple[str, LeftOut]:
     _write_mimics(xml, found)
     write_actuators(xml, parts)
     return xml.text(), lost
+
+
+def _checked(model: Model, repair: str) -> tuple[Description, LeftOut]:
+    """What is to be written, and what neither URDF nor MJCF holds of it."""
+    found = with_possible_inertias(description_of(model), repair)
+    _refuse(found)
+    lost = LeftOut()
+    note_common_losses(model, found, lost)
+    return found, lost
 
 
 def _refuse(found: Description) -> None:

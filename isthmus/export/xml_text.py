@@ -20,8 +20,8 @@ NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 class Xml:
     """Elements in the order in which they are opened; each is one line, indented by its depth."""
 
-    def __init__(self) -> None:
-        self._lines = ['<?xml version="1.0" encoding="utf-8"?>']
+    def __init__(self, *, header: bool = True) -> None:
+        self._lines = ['<?xml version="1.0" encoding="utf-8"?>'] if header else []
         self._open: list[str] = []
 
     def open(self, tag: str, **attributes: Any) -> None:
@@ -46,11 +46,11 @@ class Xml:
 
     def _add(self, tag: str, attributes: dict[str, Any], end: str) -> None:
         given = {name.rstrip("_"): x for name, x in attributes.items() if x is not None}
-        words = "".join(f" {name}={quoteattr(_word(x))}" for name, x in given.items())
+        words = "".join(f" {name}={quoteattr(word(x))}" for name, x in given.items())
         self._lines.append(f"{'  ' * len(self._open)}<{tag}{words}{end}")
 
 
-def _word(value: Any) -> str:
+def word(value: Any) -> str:
     """Text as it is; numbers by as many digits as tell them from all others."""
     if isinstance(value, str):
         return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from isthmus.errors import BadOption
 from isthmus.files.save import SUFFIX, read_bundle
 from isthmus.model.compile import model_of
 from isthmus.model.model import Model
+from isthmus.model.source import SourceFile
 
 
 def load(
@@ -40,12 +42,14 @@ def load(
     if not _is_saved(path, data):
         if root_tag(data) in ROOTS:
             found = read_mjcf(path, data=data, base=base, ground=ground, repair=repair)
+            source = SourceFile(data, "mjcf", base, os.path.abspath(Path(path).parent))
         else:
             place = {"source": os.fspath(path), "folder": Path(path).parent}
             found = parse_urdf(
                 data, **place, base=base, ground=ground, repair=repair, packages=packages
             )
-        return model_of(found)
+            source = SourceFile(data, "urdf", base)
+        return dataclasses.replace(model_of(found), source=source)
     if (base, ground, repair, tuple(packages)) != ("fixed", None, "none", ()):
         raise BadOption(
             f"{str(path)!r} is a saved model, which stays as it is: base, ground, repair and packages are for "

@@ -36,7 +36,7 @@ from isthmus.describe.description import EXTRAS
 from isthmus.disk import check_target, whole_file
 from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.files.objects import Damaged, Reader, Writer
-from isthmus.files.topology import from_topology, topology, with_extras
+from isthmus.files.topology import from_topology, source_of, source_table, topology, with_extras
 from isthmus.model.arrays import is_traced
 from isthmus.model.model import Model, leaf_fields
 from isthmus.networks.names import shape_of, signals_of
@@ -79,6 +79,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         "format": FORMAT,
         "versions": {name: _version(name) for name in LIBRARIES},
         "model": topology(model),
+        "source": source_table(model.source),
         "blueprint": blueprint,
         "own": own,
         "networks": [_network(wired, writer) for wired in model.networks],
@@ -128,7 +129,8 @@ def read_bundle(data: bytes, networks: Mapping[str, Any], source: str) -> Model:
         reader = Reader(arrays, networks)
         lacks = EXTRAS if content["format"] == 1 else ()
         leaves = {f: reader.array(s.name) for f, s in leaf_fields() if s.quantity not in lacks}
-        model = Model(**with_extras(from_topology(content["model"]) | leaves))
+        origin = source_of(content.get("source"))
+        model = Model(**with_extras(from_topology(content["model"]) | leaves), source=origin)
         wires = from_toml(
             content["blueprint"], {OWN + kind: Named(kind) for kind in content["own"]}
         )

@@ -13,6 +13,7 @@ from isthmus.files.objects import Damaged
 from isthmus.model.joints import JOINTS
 from isthmus.model.layout import layout_of
 from isthmus.model.model import Model
+from isthmus.model.source import SourceFile
 from isthmus.schema import WHOLE, Kind, as_tuples, options_of
 
 ALIKE = {
@@ -63,6 +64,21 @@ def with_extras(fields: dict[str, Any]) -> dict[str, Any]:
     usual = Joint("", "fixed", None, "")
     leaves = {f"joint_{name}": np.full(dof, getattr(usual, name)) for name in EXTRAS}
     return {**dict.fromkeys(SINCE_FORMAT_2, ()), **leaves, **fields}
+
+
+def source_table(source: SourceFile) -> dict[str, str]:
+    """The file that a model came from as plain data; bytes are letters of Latin-1, so that all come back."""
+    return {"text": source.text.decode("latin-1"), "format": source.format, "base": source.base}
+
+
+def source_of(data: Any) -> SourceFile:
+    """What `source_table` made the data from; None: a file of version 0.1, which has none."""
+    match data:
+        case None:
+            return SourceFile()
+        case {"text": str(text), "format": "" | "urdf" | "mjcf" as format, "base": str(base)}:
+            return SourceFile(text.encode("latin-1"), format, base)
+    raise Damaged("the file that it came from is not there as text")
 
 
 def _check_rows(fields: dict[str, Any]) -> None:

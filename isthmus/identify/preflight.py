@@ -83,7 +83,9 @@ class Check:
         ]
         lines = [head, *(columns(rows) if self.effects else [])]
         lines += [f"gradient: off by {self.gradient_error:.1e} from finite differences"]
-        lines += [str(shift) for shift in self.shifts]
+        visible = [str(shift) for shift in self.shifts if shift.visible]
+        none = ["time alignment: no shift between log and simulation shows"] if self.shifts else []
+        lines += visible or none
         lines += [
             f"time step: halving it changes what is compared by {100 * self.step_change:.2g} % of its range"
         ]

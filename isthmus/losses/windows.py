@@ -167,6 +167,9 @@ class TorqueLoss(AbstractLoss):
     """
 
     simulates: ClassVar[bool] = False
+    description: ClassVar[str] = (
+        "Nothing is simulated: predicted are the torques that the measured motion needs, by inverse dynamics."
+    )
     blind_to: ClassVar[tuple[str, ...]] = (
         "joint/torque", "joint/acceleration", "joint/new_velocity", "joint/new_position", *INWARDS, *OUTWARDS,
     )  # fmt: skip
@@ -218,6 +221,14 @@ def as_loss(loss: Any) -> AbstractLoss:
     if loss not in NAMES:
         raise BadOption(f"no loss is called {loss!r}.{did_you_mean(str(loss), NAMES)}")
     return NAMES[loss]()
+
+
+def loss_called(name: str, **options: Any) -> AbstractLoss:
+    """The loss of a class name, as fits that were saved have it."""
+    known = {kind.__name__: kind for kind in NAMES.values()}
+    if name not in known:
+        raise BadOption(f"no loss is called {name!r}.{did_you_mean(name, known)}")
+    return known[name](**options)
 
 
 def whole_number(name: str, value: Any) -> None:

@@ -22,6 +22,7 @@ from isthmus.model.arrays import as_leaf, is_traced, replaced
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import Layout, layout_of
 from isthmus.model.leaves import DELAY_STEPS, SWITCHES, LeafSpec, Switch, faults_of_leaf
+from isthmus.model.source import SourceFile
 from isthmus.types import AnyArray, Number
 
 
@@ -176,6 +177,8 @@ class Model(eqx.Module):
 
     networks: tuple[Any, ...] = ()
     """Networks that correct signals, in the order of their blueprint: made by `Blueprint.attach`."""
+    source: SourceFile = eqx.field(static=True, default=SourceFile())
+    """The file that the model was read from; no part of what is traced or compared."""
 
     def __check_init__(self) -> None:
         for kind, names in (("link", self.link_names), ("joint", self.joint_names)):

@@ -25,6 +25,16 @@ def _without(on: tuple[int, ...] | int, dof: int) -> np.ndarray:
     return off
 
 
+_FIELDS = [(name, name.replace("/", "_"), switch) for name, switch in SWITCHES.items()]
+"""Name and field of each leaf with a switch."""
+
+
+@functools.cache
+def _all_idle(idle: float, dof: int) -> bytes:
+    """What a leaf consists of where none of its numbers acts."""
+    return np.full(dof, idle).tobytes()
+
+
 def row_name(model: Model, name: str, row: int) -> str:
     """The address of one row of a leaf with a number for each degree of freedom: `joint/elbow/kp`."""
     family, quantity = name.split("/")
@@ -35,8 +45,11 @@ def row_name(model: Model, name: str, row: int) -> str:
 def refuse_idle_numbers(model: Model) -> None:
     """Refuses numbers of leaves that are switched off, where `eqx.tree_at` can put them without effect."""
     own, dof = vars(model), model.dof
-    for name, switch in SWITCHES.items():
-        value, off = own[name.replace("/", "_")], _without(own[switch.field], dof)
+    for name, field, switch in _FIELDS:
+        value = own[field]
+        if isinstance(value, np.ndarray) and value.tobytes() == _all_idle(switch.idle, dof):
+            continue  # the usual case, and quick
+        off = _without(own[switch.field], dof)
         if is_traced(value) or not off.any():
             continue
         worlds = np.reshape(np.asarray(value), (-1, dof))

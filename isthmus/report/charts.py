@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from isthmus.report.html import Markup, joined, tag
-from isthmus.report.numbers import padded, plain, thinned
+from isthmus.report.numbers import MINUS, padded, plain, thinned
 from isthmus.report.svg import Frame, picture, point
 
 DOTS = 900
@@ -91,44 +91,51 @@ def error_bar(
 
 
 def heat_map(matrix: np.ndarray, names: Sequence[str]) -> Markup:
-    """Correlations between −1 and 1; numbers are written where there is room."""
+    """Correlations between −1 and 1, with the names of rows and columns; numbers are written where there is room."""
     n = len(names)
-    size = min(44, max(9, 620 // max(n, 1)))
-    side, written = n * size, size >= 30
-    parts = []
+    size = int(np.clip(620 // max(n, 1), 14, 44))
+    labels = [shortened(name) for name in names]
+    edge = 12 + round(6.9 * max(map(len, labels)))
+    parts: list[Markup] = []
     for i in range(n):
-        for j in range(n):
-            c = float(matrix[i, j])
-            known = math.isfinite(c)
-            told = f"{names[i]} with {names[j]}: {plain(c, 3)}"
-            cell = tag(
-                "rect",
-                tag("title", told),
-                x=j * size,
-                y=i * size,
-                width=size - 1,
-                height=size - 1,
-                class_=("plus" if c >= 0 else "minus") if known else "unknown",
-                fill_opacity=f"{min(abs(c), 1.0) ** 1.5:.2f}" if known else None,
-            )
-            parts.append(cell)
-            if written and known:
-                label = f"{c:+.2f}".replace("-", "\u2212") if i != j else "1"
-                strong = "cell strong" if abs(c) > 0.6 else "cell"
-                parts.append(
-                    tag(
-                        "text",
-                        label,
-                        x=j * size + size // 2,
-                        y=i * size + size // 2 + 4,
-                        text_anchor="middle",
-                        class_=strong,
-                    )
-                )
-        parts.append(
-            tag("text", str(i + 1), x=side + 6, y=point(i * size + size / 2 + 4), class_="tick")
-        )
-    return picture(side + 30, side + 2, *parts, title="correlations of the estimates", grow=1.15)
+        middle = edge + i * size + size / 2
+        side = tag("text", tag("title", names[i]), labels[i], x=edge - 6, y=point(middle + 4))
+        turned = f"translate({point(middle + 4)} {edge - 6}) rotate(-90)"
+        top = tag("text", tag("title", names[i]), labels[i], transform=turned)
+        parts += [tag("g", side, text_anchor="end", class_="label"), tag("g", top, class_="label")]
+        parts += [_cell(matrix[i, j], names[i], names[j], (edge, size), (i, j)) for j in range(n)]
+    whole = edge + n * size
+    return picture(
+        whole + 2, whole + 2, *parts, title="correlations of the estimates", grow=1.0, least=0.8
+    )
+
+
+def _cell(c: float, a: str, b: str, place: tuple[int, int], at: tuple[int, int]) -> Markup:
+    """One correlation: a square, and its number where there is room."""
+    (edge, size), (i, j) = place, at
+    x, y, known = edge + j * size, edge + i * size, math.isfinite(c)
+    square = tag(
+        "rect",
+        tag("title", f"{a} with {b}: {plain(c, 3)}"),
+        x=x,
+        y=y,
+        width=size - 1,
+        height=size - 1,
+        class_=("plus" if c >= 0 else "minus") if known else "unknown",
+        fill_opacity=f"{min(abs(c), 1.0) ** 1.5:.2f}" if known else None,
+    )
+    if size < 30 or not known:
+        return square
+    text = "1" if i == j else "0" if abs(c) < 0.005 else f"{c:+.2f}".replace("-", MINUS)
+    strong = "cell strong" if abs(c) > 0.75 else "cell"
+    centre = {"x": x + size // 2, "y": y + size // 2 + 4, "text_anchor": "middle"}
+    return joined(square, tag("text", text, **centre, class_=strong))
+
+
+def shortened(name: str, longest: int = 30) -> str:
+    """A name of at most `longest` letters: the middle of a longer one is left out."""
+    front = longest // 3
+    return name if len(name) <= longest else f"{name[:front]}…{name[front + 1 - longest :]}"
 
 
 def cloud(

@@ -6,20 +6,16 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from isthmus.identify.evaluate.evaluation import Evaluation
-from isthmus.identify.evaluate.window import begin
 from isthmus.identify.fit import Fit
 from isthmus.identify.logs.log import Log, target
 from isthmus.identify.problem import Problem
 from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import Span
 from isthmus.model.model import Model
-from isthmus.model.state import State
 from isthmus.networks.names import signals_of, unit_at
-from isthmus.simulate.many import rollout_many
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,8 +56,8 @@ class Run:
     spans: tuple[Span, ...]
     q: np.ndarray | None
     """Measured positions; None: not measured."""
-    q_predicted: np.ndarray
-    """Predicted ones at the rows `at`, of the windows that are shown."""
+    q_predicted: np.ndarray | None
+    """Predicted ones at the rows `at`, of the windows that are shown; None: nothing was simulated."""
     at: np.ndarray
 
 
@@ -69,7 +65,7 @@ def runs_of(fit: Fit, problem: Problem) -> list[Run]:
     """Fitted runs, then held-out ones."""
     p = problem.parameters.size
     first = np.concatenate([_start(fit, problem), np.zeros(len(fit.x) - p)])
-    found = _runs(
+    found = runs_at(
         problem,
         problem.evaluation,
         problem.windows[1],
@@ -82,7 +78,7 @@ def runs_of(fit: Fit, problem: Problem) -> list[Run]:
         return found
     points = np.stack([first[:p], fit.x[:p]])
     spans, logs = problem.heldout_windows[1], problem.heldout_logs
-    return found + _runs(problem, evaluation, spans, logs, points, True)
+    return found + runs_at(problem, evaluation, spans, logs, points, True)
 
 
 def _start(fit: Fit, problem: Problem) -> np.ndarray:
@@ -92,7 +88,7 @@ def _start(fit: Fit, problem: Problem) -> np.ndarray:
     return parameters.from_values({n: e.start for n, e in fit.estimates.items() if n in plain})
 
 
-def _runs(
+def runs_at(
     problem: Problem,
     evaluation: Evaluation,
     spans: Sequence[Span],
@@ -102,24 +98,24 @@ def _runs(
 ) -> list[Run]:
     """Every log with the windows cut from it; `points`: the start and what was found."""
     r, _ = evaluation.residuals(points)
+    simulated = None if evaluation.plan.torque else evaluation.positions(points[1:])[0]
     found = []
     for k, log in enumerate(logs):
         shown = apart([(w, s) for w, s in enumerate(spans) if s.run == k])
         at = _rows([s for _, s in shown])
         differences = [_differences(evaluation, x, shown) for x in r]
-        q = _positions(problem, evaluation, points[1], [w for w, _ in shown], log)
-        q = _laid_out(list(q), [s for _, s in shown])
         curves, column = [], 0
         for c in problem.channels:
             block = slice(column, column + c.width)
             sigma = np.broadcast_to(problem.sigma[c.text], (c.width,))
             before, after = (d[:, block] * sigma for d in differences)
-            curves += _curves(problem.template, c, log, at, before, after, q)
+            curves += _curves(problem.template, c, log, at, before, after)
             column += c.width
-        positions = log.q if log.measured[0] else None
+        measured = log.q if log.measured[0] else None
         chosen = tuple(s for _, s in shown)
+        q = None if simulated is None else _laid_out([simulated[w] for w, _ in shown], chosen)
         found.append(
-            Run(log.name, heldout, log.dt, len(log), tuple(curves), chosen, positions, q, at)
+            Run(log.name, heldout, log.dt, len(log), tuple(curves), chosen, measured, q, at)
         )
     return found
 
@@ -162,28 +158,6 @@ def _started(d: np.ndarray, at: np.ndarray) -> np.ndarray:
     return np.where(begins & np.isnan(d) & goes_on, 0.0, d)
 
 
-def _positions(
-    problem: Problem, evaluation: Evaluation, x: np.ndarray, chosen: list[int], log: Log
-) -> np.ndarray:
-    """Positions simulated in each window, (windows, rows, nq)."""
-    plan, U = evaluation.plan, evaluation.batch.of_window(x[None])[0]
-    if not plan.torque:
-        return evaluation.positions(x[None])[0][np.array(chosen)]
-    own = jax.tree.map(lambda leaf: leaf[np.array(chosen)], evaluation.windows)
-    with jax.enable_x64(True):
-        setting = plan.parameters.setting(np.asarray(x[: plan.parameters.size]))
-        dt = log.dt if setting.dt is None else float(setting.dt)
-        start = jax.vmap(lambda w: begin(plan, U[0], w))(own)
-        start = jax.tree.map(np.asarray, start)
-    model = plan.parameters.model(x[: plan.parameters.size])
-    state = State(start.q, start.v, start.memory, own.time)
-    steps = own.target.shape[1] - 1
-    control = jax.tree.map(lambda leaf: leaf[:, :steps], own.control)
-    acting = control if jax.tree.leaves(control) else None
-    moved = rollout_many(model, state, acting, dt, steps, integrator=problem.scheme)
-    return np.asarray(moved.q)
-
-
 def _curves(
     model: Model,
     c: Channel,
@@ -191,7 +165,6 @@ def _curves(
     at: np.ndarray,
     before: np.ndarray,
     after: np.ndarray,
-    q: np.ndarray,
 ) -> list[Curve]:
     """The numbers of one signal of one run."""
     measured = target(model, log, c)

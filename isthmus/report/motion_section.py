@@ -14,7 +14,7 @@ from isthmus.report import charts
 from isthmus.report.gather import Curve, Run, pooled
 from isthmus.report.html import Markup, joined, named, tag
 from isthmus.report.numbers import padded, plain
-from isthmus.report.scene import scene
+from isthmus.report.scene import FEWEST, scene, watchable
 from isthmus.report.svg import Frame
 
 SHOWN = 16
@@ -25,10 +25,18 @@ NUMBERS = 24
 """So many numbers of the signals are drawn."""
 COLUMNS = 50_000
 """Pixels that all curves together may cover: what keeps the page small."""
+PREDICTED = "Measured positions and predicted ones, both drawn with the fitted model."
+MEASURED = (
+    "Only the measured motion, drawn with the fitted model: with this loss nothing is simulated, or too few steps on "
+    "end to be watched."
+)
 
 
 def animation(fit: Fit, runs: Sequence[Run]) -> Markup:
     """A canvas with its controls and data; the script of the page draws."""
+    predicted = any(watchable(run) for run in runs)
+    shown = ["measured", "predicted"] if predicted else ["measured"]
+    said = PREDICTED if predicted else MEASURED
     data = scene(fit.model, runs).replace("<", "\\u003c")
     slider = tag("input", type="range", id="scrub", min=0, max=1, value=0, aria_label="time")
     speeds = [
@@ -47,20 +55,16 @@ def animation(fit: Fit, runs: Sequence[Run]) -> Markup:
     )
     return joined(
         tag("h2", "The mechanism"),
-        tag(
-            "p",
-            "Measured positions and predicted ones, both drawn with the fitted model. Drag to turn the view.",
-            class_="hint",
-        ),
+        tag("p", f"{said} Drag to turn the view.", class_="hint"),
         tag(
             "canvas",
             id="stage",
             tabindex=0,
             role="img",
-            aria_label="measured and predicted motion of the mechanism",
+            aria_label=f"{' and '.join(shown)} motion of the mechanism",
         ),
         controls,
-        charts.legend(["measured", "predicted"], ["measured", "predicted"]),
+        charts.legend(shown, shown),
         tag(
             "noscript",
             tag("p", "The animation needs JavaScript; everything else on this page does not."),
@@ -184,7 +188,7 @@ def trajectory(run: Run, c: Curve, columns: int) -> Markup:
 
 def _short(run: Run) -> bool:
     """Whether windows are too short to be drawn as curves."""
-    return bool(run.spans) and float(np.median([s.steps for s in run.spans])) < 4
+    return bool(run.spans) and float(np.median([s.steps for s in run.spans])) < FEWEST
 
 
 def _windows(

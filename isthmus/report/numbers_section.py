@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from isthmus.identify.answer.abstract_fit import Estimate
-from isthmus.identify.answer.quality import Errors
+from isthmus.identify.answer.quality import Errors, rms, still
 from isthmus.identify.answer.table import effort, noise_warning
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem import Problem
@@ -20,6 +21,8 @@ from isthmus.report import charts
 from isthmus.report.html import Markup, joined, named, tag
 from isthmus.report.numbers import plain, with_error
 
+GOOD, POOR = 0.1, 0.5
+"""Shares of the error of predicting that nothing moves, below and above which an error is good or poor."""
 MAPPED = 60
 """Up to so many numbers, correlations are drawn."""
 
@@ -45,34 +48,70 @@ def signal_unit(model: Model, text: str) -> str:
 # headline -------------------------------------------------------------------------------------------------------
 
 
-def headline(fit: Fit, title: str) -> Markup:
-    """Title, one sentence, and the numbers that matter most."""
+def headline(fit: Fit, problem: Problem | None, title: str) -> Markup:
+    """Title, a few sentences, and the numbers that matter most."""
+    grades = grades_of(fit, problem)
     runs, data = fit.settings.get("runs", 0), fit.settings.get("data", 0)
     free = counted(len(fit.estimates), "number")
     said = f"{free} of “{fit.model.name}” fitted to {counted(runs, 'run')}, {counted(data, 'measured value')}. "
-    said += _verdict(fit)
+    said += _verdict(fit, grades)
     top = tag(
         "div",
         tag("span", "isthmus · identification report"),
         tag("button", "Light / dark", id="theme", type="button"),
         class_="bar-top",
     )
-    return joined(top, tag("h1", title), tag("p", said, class_="lead"), tiles(fit))
+    return joined(top, tag("h1", title), tag("p", said, class_="lead"), tiles(fit, grades))
 
 
-def _verdict(fit: Fit) -> str:
-    errors, where = (
-        (fit.heldout, "motion that the fit has not seen")
-        if fit.heldout
-        else (fit.errors, "the fitted motion")
-    )
-    if not errors:
+@dataclasses.dataclass(frozen=True)
+class Grade:
+    """How good the error of one signal is, beside a prediction that nothing moves (of torques: that there is none)."""
+
+    before: float
+    after: float
+    still: float
+    """The error of that prediction; NaN: not known, the fit was loaded."""
+    noisy: bool
+    """Whether more remains than noise."""
+
+    @property
+    def colour(self) -> str:
+        """`good`, `bad` or neither."""
+        if not self.after < self.before or self.after > POOR * self.still:
+            return "bad"
+        return "good" if self.after < GOOD * self.still and not self.noisy else ""
+
+
+def grades_of(fit: Fit, problem: Problem | None) -> dict[str, Grade]:
+    """The grade of each signal in held-out motion, or where there is none in fitted motion."""
+    moved: dict[str, float] = {}
+    if problem is not None:
+        judged = problem.heldout_evaluation if fit.heldout else problem.evaluation
+        moved = {} if judged is None else {name: rms(d) for name, d in still(judged).items()}
+    noisy = bool(noise_warning(fit))
+    errors = fit.heldout or fit.errors
+    return {n: Grade(a, b, moved.get(n, math.nan), noisy) for n, (a, b) in errors.items()}
+
+
+def _verdict(fit: Fit, grades: dict[str, Grade]) -> str:
+    where = "motion that the fit has not seen" if fit.heldout else "the fitted motion"
+    if not grades:
         return ""
-    name, (before, after) = next(iter(errors.items()))
+    name, grade = next(iter(grades.items()))
+    before, after = grade.before, grade.after
     unit = f" {signal_unit(fit.model, name)}".rstrip()
     how = f"from {plain(before, 3)} to {plain(after, 3)}{unit}"
     rest = "" if fit.heldout else " No motion was held out, so nothing is said about prediction."
-    return f"On {where}, the error of {name} went {how}{_factor(before, after)}.{rest}"
+    said = f"On {where}, the error of {name} went {how}{_factor(before, after)}."
+    if after > POOR * grade.still:
+        said += f" That is {plain(after / grade.still, 2)} times the error of predicting {_nothing(fit)}: a poor fit."
+    return said + rest
+
+
+def _nothing(fit: Fit) -> str:
+    is_torque = fit.settings.get("loss", {}).get("kind") == "TorqueLoss"
+    return "no torque at all" if is_torque else "that nothing moves"
 
 
 def _factor(before: float, after: float) -> str:
@@ -86,24 +125,18 @@ def _factor(before: float, after: float) -> str:
     return f" ({plain(rounded, 6)} times {way})"
 
 
-def tiles(fit: Fit) -> Markup:
+def tiles(fit: Fit, grades: dict[str, Grade]) -> Markup:
     """A few numbers, large."""
-    errors = fit.heldout or fit.errors
     where = "held-out error" if fit.heldout else "error where fitted"
     boxes = [
         _tile(
             joined(
-                tag("small", f"{plain(a, 3)} → "),
-                tag(
-                    "span",
-                    plain(b, 3),
-                    class_="good" if b < a else "bad",
-                    style="font-size:inherit",
-                ),
+                tag("small", f"{plain(g.before, 3)} → "),
+                tag("i", plain(g.after, 3), class_=g.colour or None),
             ),
             f"{where}, {name} [{signal_unit(fit.model, name)}]",
         )
-        for name, (a, b) in list(errors.items())[:2]
+        for name, g in list(grades.items())[:2]
     ]
     own = physical(fit)
     known = sum(math.isfinite(e.error) for e in own.values())
@@ -225,7 +258,7 @@ def doubts(fit: Fit) -> Markup:
     fine = tag(
         "ul",
         tag("li", "Every number that was free has an effect of its own on what was measured."),
-        class_="told fine",
+        class_=None if other else "told fine",
     )
     return joined(
         tag("h2", "What the data cannot tell"),
@@ -241,7 +274,6 @@ def correlations(fit: Fit) -> Markup | None:
     if len(rows) < 2:
         return None
     names, C = [order[k] for k in rows], np.asarray(fit.correlations)[np.ix_(rows, rows)]
-    listed = tag("ol", *(tag("li", named(n)) for n in names))
     map_ = (
         charts.heat_map(C, names)
         if len(rows) <= MAPPED
@@ -256,7 +288,7 @@ def correlations(fit: Fit) -> Markup | None:
             class_="hint",
         ),
         _strong(names, C),
-        tag("div", map_, listed, class_="heat"),
+        tag("div", map_, class_="wide"),
     )
 
 

@@ -19,6 +19,8 @@ RATE = 30.0
 """Pictures each second."""
 LONGEST = 600
 """Pictures of one run; of a longer one, fewer each second."""
+FEWEST = 4
+"""Steps of a window; shorter ones follow the measurement by themselves."""
 RUNS = 4
 """Runs that can be watched."""
 FLAT = 0.03
@@ -67,22 +69,36 @@ def _pose(model: Model, q: Any) -> Any:
     return jnp.concatenate([k.position, k.quaternion], axis=1)
 
 
-def _played(pose: Any, run: Run) -> tuple[float, np.ndarray | None, np.ndarray]:
+def _played(pose: Any, run: Run) -> tuple[float, np.ndarray | None, np.ndarray | None]:
     """Seconds between two pictures, measured and predicted poses of each, (pictures, links, 7)."""
     every = max(1, round(1.0 / (RATE * run.dt)), -(-run.rows // LONGEST))
     rows = np.arange(0, run.rows, every)
+    measured = None if run.q is None else _poses(pose, run.q[rows])
+    if run.q_predicted is None or not watchable(run):
+        return every * run.dt, measured, None
     predicted = np.full((run.rows, run.q_predicted.shape[1]), np.nan)
     inside = run.at >= 0
     predicted[run.at[inside]] = run.q_predicted[inside]
-    q = np.nan_to_num(predicted[rows], nan=0.0, posinf=0.0, neginf=0.0)
-    later = np.array(pose.map(q))
-    later[~np.isfinite(predicted[rows]).all(axis=1)] = np.nan
-    measured = None if run.q is None else run.q[rows]
-    if measured is not None:
-        known = np.isfinite(measured).all(axis=1)
-        measured = np.array(pose.map(np.where(np.reshape(known, (-1, 1)), measured, 0.0)))
-        measured[~known] = np.nan
-    return every * run.dt, measured, later
+    return every * run.dt, measured, _poses(pose, predicted[rows])
+
+
+def watchable(run: Run) -> bool:
+    """Whether a prediction of the run can be watched: something was simulated, for more than a few steps on end."""
+    steps = [span.steps for span in run.spans]
+    return run.q_predicted is not None and bool(steps) and float(np.median(steps)) >= FEWEST
+
+
+def can_be_drawn(run: Run) -> bool:
+    """Whether there is a motion of the mechanism: measured, or predicted for a while."""
+    return run.q is not None or watchable(run)
+
+
+def _poses(pose: Any, q: np.ndarray) -> np.ndarray:
+    """Poses of the links at each row, NaN where a position is not known."""
+    known = np.isfinite(q).all(axis=1)
+    found = np.array(pose.map(np.where(np.reshape(known, (-1, 1)), q, 0.0)))
+    found[~known] = np.nan
+    return found
 
 
 def packed(poses: np.ndarray | None, centre: np.ndarray, reach: float) -> str | None:

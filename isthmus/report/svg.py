@@ -145,9 +145,15 @@ class Frame:
 
 
 def picture(
-    width: int, height: int, *parts: Any, title: str, class_: str = "chart", grow: float = 1.6
+    width: int,
+    height: int,
+    *parts: Any,
+    title: str,
+    class_: str = "chart",
+    grow: float = 1.6,
+    least: float = 0.0,
 ) -> Markup:
-    """An SVG element that fills the width it is given, up to `grow` times its own."""
+    """An SVG element that fills the width it is given, from `least` to `grow` times its own."""
     return tag(
         "svg",
         tag("title", title),
@@ -155,7 +161,8 @@ def picture(
         viewBox=f"0 0 {width} {height}",
         class_=class_,
         role="img",
-        style=f"max-width:{grow * width:.0f}px",
+        style=f"max-width:{grow * width:.0f}px"
+        + (f";min-width:{least * width:.0f}px" if least else ""),
     )
 
 

@@ -12,12 +12,14 @@ from isthmus.disk import whole_file
 from isthmus.errors import warn_renamed
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem import Problem
+from isthmus.phases import phase
 from isthmus.report import motion_section as motion
 from isthmus.report import numbers_section as numbers
 from isthmus.report.gather import runs_of
 from isthmus.report.html import Markup, joined, tag
 from isthmus.report.network_section import networks
 from isthmus.report.run_section import again
+from isthmus.report.scene import can_be_drawn
 
 NOTHING_ELSE = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """What a browser may load for the page: what stands in it."""
@@ -40,7 +42,8 @@ def export_report(
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    text = page(fit, problem=problem, title=title, notes=notes, command=command)
+    with phase("writing the report"):
+        text = page(fit, problem=problem, title=title, notes=notes, command=command)
     with whole_file(target) as file:
         file.write(text.encode())
     return target
@@ -73,7 +76,7 @@ def page(
         tag("title", title),
         tag("style", asset("report.css")),
     )
-    top = tag("header", numbers.headline(fit, title), tag("nav", *links), class_="top")
+    top = tag("header", numbers.headline(fit, problem, title), tag("nav", *links), class_="top")
     end = tag(
         "footer", "Written by isthmus. This page is complete in itself and can be sent as one file."
     )
@@ -85,9 +88,11 @@ def sections_of(
     fit: Fit, problem: Problem | None, notes: Sequence[str], command: str | None
 ) -> list[tuple[str, str, Markup]]:
     """Anchor, name and content of each section that is not empty."""
-    runs = [] if problem is None else runs_of(fit, problem)
+    with phase("predicting the runs for the report"):
+        runs = [] if problem is None else runs_of(fit, problem)
+    drawn = [run for run in runs if can_be_drawn(run)]
     found: list[tuple[str, str, Markup | None]] = [
-        ("mechanism", "Mechanism", motion.animation(fit, runs) if runs else None),
+        ("mechanism", "Mechanism", motion.animation(fit, drawn) if drawn else None),
         ("estimates", "Estimates", numbers.estimates(fit, problem)),
         ("undetermined", "What the data cannot tell", numbers.doubts(fit)),
         ("correlations", "Correlations", numbers.correlations(fit)),

@@ -52,7 +52,7 @@ def plot_motion(model: Model, motion: Motion) -> Any:
     space = ConstrainedLayoutEngine(h_pad=0.09, w_pad=0.09)
     figure = Figure(figsize=(11.0, 0.9 + 2.9 * max(1, len(shown))), layout=space)
     more = f" ({hidden} coordinates not shown)" if hidden else ""
-    figure.suptitle(f"{_text(model.name)}{more}", x=0.01, ha="left", fontsize=13, color=INK)
+    figure.suptitle(f"{shown_name(model.name)}{more}", x=0.01, ha="left", fontsize=13, color=INK)
     if not shown:
         figure.text(0.5, 0.4, "nothing here can move", ha="center", color=INK)
         return figure
@@ -137,7 +137,7 @@ def _legend(panel: Any, names: list[str]) -> None:
         else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.02)}
     )
     panel.legend(
-        panel.lines, [_text(name) for name in names], **place,
+        panel.lines, [shown_name(name) for name in names], **place,
         frameon=False, fontsize=9, labelcolor=INK, handlelength=1.5, borderaxespad=0.0,
     )  # fmt: skip
 
@@ -153,7 +153,7 @@ def _span(t: np.ndarray) -> tuple[float, float]:
     return (first, last) if last > first else (first - 0.5, first + 0.5)
 
 
-def _text(name: str) -> str:
+def shown_name(name: str) -> str:
     """A name as matplotlib shows it: no formulas, and nothing that it takes for hidden."""
     shown = name if len(name) <= 32 else f"{name[:31]}…"
     return (" " if shown.startswith("_") else "") + shown.replace("$", r"\$")

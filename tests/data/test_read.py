@@ -11,6 +11,7 @@ import isthmus as ist
 from isthmus.data import tables
 from isthmus.errors import BadFile, BadMotion, BadOption, DataWarning, MissingFile
 from isthmus.motion.spans import joints_of
+from isthmus.phases import listening
 from tests.data.logs import sines, write_csv
 
 PENDULUM = ist.library.pendulum(2)
@@ -307,3 +308,12 @@ def test_a_clean_log_is_read_without_a_word(tmp_path):
             write_csv(tmp_path / "log.csv", named(*SPELLINGS["ours"].split())), PENDULUM
         )
     assert issubclass(DataWarning, UserWarning)
+
+
+def test_reading_is_a_phase_and_the_size_of_a_text_says_how_long(tmp_path):
+    told = []
+    path = write_csv(tmp_path / "log.csv", COMPLETE)
+    with listening(told.append):
+        ist.read_motion([path, path], PENDULUM)
+    assert [None if now is None else now.text for now in told] == 2 * ["reading log.csv", None]
+    assert told[0].seconds == path.stat().st_size / 1e7

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 import isthmus as ist
+from isthmus.identify.answer.missing import missing
+from isthmus.identify.logs.log import read
+from isthmus.simulate.integrate import SemiImplicit
 from tests.identify.motions import SINGLE, recorded
 
 
@@ -20,3 +23,10 @@ def test_dry_friction_that_nobody_modelled_shows_in_the_sign_of_the_velocity(tmp
     assert "joint_1 lacks a torque of" in str(first)
     with pytest.raises(ist.errors.BadOption, match="fit again"):
         ist.Fit.load(fit.save(tmp_path)).missing()
+
+
+def test_a_log_of_torques_without_commands_does_not_say_what_a_step_lacks():
+    clean = recorded(SINGLE, 41)
+    signals = {"joint/motor_torque": clean.signals["joint/control"]}
+    log = read(SINGLE, ist.Motion(clean.t, clean.q, clean.v, signals), "a log")
+    assert missing([log], SemiImplicit(), SINGLE) == ()

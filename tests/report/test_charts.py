@@ -48,3 +48,11 @@ def test_the_mean_of_a_cloud_follows_what_is_there():
     centre, mean, error = charts.binned(x, np.sign(x) + 0.1 * np.sin(997 * x))
     np.testing.assert_allclose(mean, np.sign(centre), atol=0.05)
     assert np.all(error < 0.05)
+
+
+def test_rows_and_columns_of_the_map_have_names_which_are_never_long():
+    names = ["link/upper/mass", f"joint/{'long_' * 20}/damping"]
+    drawn = charts.heat_map(np.eye(2), names)
+    assert drawn.count("</title>link/upper/mass<") == 2
+    assert charts.shortened(names[1]) == "joint/long…_long_long_/damping"
+    assert len(charts.shortened(names[1])) <= 30

@@ -6,7 +6,7 @@ import dataclasses
 
 from isthmus.losses.windows import Span
 from isthmus.report.gather import runs_of
-from isthmus.report.motion_section import over_time, trajectories, trajectory
+from isthmus.report.motion_section import animation, over_time, trajectories, trajectory
 from tests.report.fits import Outline, real
 
 
@@ -33,3 +33,16 @@ def test_what_has_no_curve_of_its_own_is_drawn_as_a_difference():
     run = runs_of(fit, fit.problem)[0]
     curve = dataclasses.replace(run.curves[0], measured=None)
     assert "difference [rad]" in trajectory(run, curve, 100)
+
+
+def test_what_was_not_predicted_is_not_animated_as_a_prediction():
+    fit = real()
+    runs = runs_of(fit, fit.problem)
+    of_torques = [dataclasses.replace(run, q_predicted=None) for run in runs]
+    of_steps = [dataclasses.replace(run, spans=(Span(0, 0, 1),)) for run in runs]
+    for shown in (of_torques, of_steps):
+        page = animation(fit, shown)
+        assert '"predicted":null' in page
+        assert "curve predicted" not in page
+        assert "Only the measured motion" in page
+    assert "curve predicted" in animation(fit, runs)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+
 import numpy as np
 
 import isthmus as ist
 from isthmus.networks.names import unit_at
-from isthmus.report.numbers_section import convergence, doubts, islands, signal_unit
+from isthmus.report.numbers_section import (
+    Grade,
+    convergence,
+    doubts,
+    headline,
+    islands,
+    signal_unit,
+)
 from isthmus.report.run_section import again, code, setting_lines
 from tests.report.fits import Outline, made_up, real
 
@@ -68,6 +78,23 @@ def test_more_than_noise_is_a_reason_for_doubt():
     assert "times the noise" not in doubts(made_up(1, noise=1.1, settings=settings))
     unknown = real().settings | {"noise": {"joint/position": 1.0}}
     assert "times the noise" not in doubts(made_up(1, noise=12.0, settings=unknown))
+
+
+def test_only_a_good_fit_is_green():
+    good = Grade(before=1.0, after=0.01, still=2.0, noisy=False)
+    colour = lambda **changes: dataclasses.replace(good, **changes).colour
+    assert good.colour == "good"
+    assert colour(noisy=True) == colour(after=0.5) == colour(still=math.nan) == ""
+    assert colour(after=1.0) == colour(before=9.0, after=1.1) == colour(after=math.inf) == "bad"
+
+
+def test_a_poor_fit_is_called_one_and_has_nothing_green():
+    fit = dataclasses.replace(real(), heldout={"joint/position": (0.9, 0.8)}, noise=800.0)
+    top = headline(fit, real().problem, "a title")
+    assert "times the error of predicting that nothing moves: a poor fit" in top
+    assert "good" not in top
+    assert "fine" not in doubts(fit)
+    assert 'class="good"' in headline(real(), real().problem, "a title")
 
 
 def test_settings_are_said_as_people_say_them():

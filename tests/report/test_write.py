@@ -12,6 +12,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.identify.answer.abstract_fit import Estimate
+from isthmus.phases import listening
 from isthmus.report.write import page
 from tests.report.fits import Outline, made_up, real
 
@@ -116,8 +117,10 @@ def test_a_long_log_makes_no_large_page():
 
 
 def test_a_loaded_fit_says_how_to_see_the_motion(tmp_path):
-    loaded = ist.Fit.load(real().save(tmp_path / "fit"))
-    path = ist.export_report(loaded, tmp_path / "new" / "report.html")
+    loaded, told = ist.Fit.load(real().save(tmp_path / "fit")), []
+    with listening(lambda now: told.append(str(now))):
+        path = ist.export_report(loaded, tmp_path / "new" / "report.html")
+    assert told[:2] == ["writing the report", "predicting the runs for the report"]
     assert "export_report(fit, path, problem=problem)" in path.read_text(encoding="utf-8")
 
 

@@ -14,6 +14,10 @@ from isthmus.identify.evaluate.evaluation import Evaluation
 
 MIN_SHARE_EXPLAINED = 0.5
 """Share of the remaining squares that a shift must explain; less may be any other error of the model."""
+MAX_ROWS = 10.0
+"""A shift beyond this is another error of the model: rates of change tell only of short ones."""
+MIN_SHARE_SHOWN = 0.01
+"""Share below which a shift is not mentioned."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,14 +33,25 @@ class Shift:
     @property
     def warning(self) -> str:
         """A sentence if the shift is significant, else empty."""
-        if abs(self.rows) < max(0.3, 4.0 * self.error) or self.share < MIN_SHARE_EXPLAINED:
+        significant = abs(self.rows) >= max(0.3, 4.0 * self.error)
+        if not (self.visible and significant and self.share >= MIN_SHARE_EXPLAINED):
             return ""
-        late = "late" if self.rows > 0 else "early"
-        return f"{self.what} seem {abs(self.rows):.2g} rows {late}; check the time stamps, or free a delay."
+        return f"{self.what} seem {abs(self.rows):.2g} rows {self.way}; check the time stamps, or free a delay."
+
+    @property
+    def visible(self) -> bool:
+        """Whether the shift is more than chance, and explains some of the residual; else it says nothing."""
+        likely = 2.0 * self.error < abs(self.rows) < MAX_ROWS
+        return likely and self.share > MIN_SHARE_SHOWN
+
+    @property
+    def way(self) -> str:
+        """`late` or `early`."""
+        return "late" if self.rows > 0 else "early"
 
     def __str__(self) -> str:
-        shift = f"time alignment: {self.what} {self.rows:+.2g} ± {self.error:.1g} rows late"
-        return f"{shift}, which explains {100 * max(self.share, 0.0):.0f} % of the residual"
+        shift = f"{self.what} {abs(self.rows):.2g} ± {self.error:.1g} rows {self.way}"
+        return f"time alignment: {shift}, which explains {100 * self.share:.0f} % of the residual"
 
 
 def shifts(evaluation: Evaluation, x: np.ndarray, J: np.ndarray | None) -> tuple[Shift, ...]:

@@ -45,7 +45,7 @@ class Missing:
 
 def missing(logs: Sequence[Log], scheme: Integrator, model: Model) -> tuple[Missing, ...]:
     """Missing torques that clearly follow a signal, the strongest of each degree of freedom first."""
-    parts = [_one(scheme, model, log) for log in logs if len(log) > 3]
+    parts = [_one(scheme, model, log) for log in logs if len(log) > 3 and _says_what_acted(log)]
     if not parts:
         return ()
     lacking = np.concatenate([torque for torque, _ in parts])
@@ -57,6 +57,11 @@ def missing(logs: Sequence[Log], scheme: Integrator, model: Model) -> tuple[Miss
     ]
     found = [hit for j, name in enumerate(names) for hit in _followed(name, lacking[:, j], signals)]
     return tuple(found)
+
+
+def _says_what_acted(log: Log) -> bool:
+    """False where motors gave measured torques and no command is known, so that a step would be made without them."""
+    return log.control.torque is not None or "joint/motor_torque" not in log.signals
 
 
 def _followed(name: str, torque: np.ndarray, signals: dict[str, np.ndarray]) -> Iterator[Missing]:

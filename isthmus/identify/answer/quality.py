@@ -2,29 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
+import jax
 import numpy as np
 
 from isthmus.identify.evaluate.evaluation import Evaluation
+from isthmus.losses.residuals import Channel
 
 Errors = dict[str, tuple[float, float]]
 """Root mean square of the differences of each signal [its unit]: before, after."""
+Differences = dict[str, np.ndarray]
+"""Simulated less measured of each signal [its unit], (windows, rows, width); NaN where nothing is compared."""
 
 
 def errors_of(
     evaluation: Evaluation, sigma: Mapping[str, np.ndarray], before: np.ndarray, after: np.ndarray
 ) -> Errors:
     """Of each channel at two points."""
-    r, _ = evaluation.residuals(np.stack([before, after]))
+    found = differences_at(evaluation, sigma, np.stack([before, after]))
+    first, second = ({name: rms(x) for name, x in d.items()} for d in found)
+    return {name: (first[name], second[name]) for name in first}
+
+
+def differences_at(
+    evaluation: Evaluation, sigma: Mapping[str, np.ndarray], points: np.ndarray
+) -> list[Differences]:
+    """What a simulation differs by at each of several points (points, n)."""
+    r, _ = evaluation.residuals(points)
+    r = np.where(np.isnan(r), np.inf, r)  # a simulation that broke down
     used = evaluation.windows.weight > 0
-    errors, column = {}, 0
-    for c in evaluation.plan.channels:
-        block = slice(column, column + c.width)
-        size = np.broadcast_to(sigma[c.text], (c.width,))
-        d = np.where(used[..., block], r[..., block] * size, 0.0)
-        count = max(int(used[..., block].sum()), 1)
-        first, second = (float(np.sqrt(np.sum(np.square(x)) / count)) for x in d)
-        errors[c.text] = (first, second)
-        column += c.width
-    return errors
+    return [
+        {
+            c.text: np.where(used[..., block], x[..., block] * sigma[c.text], np.nan)
+            for c, block in blocks(evaluation)
+        }
+        for x in r
+    ]
+
+
+def still(evaluation: Evaluation) -> Differences:
+    """What "nothing moves" differs by: every row as the first of its window; of torques, no torque at all."""
+    target, used = evaluation.windows.target, evaluation.windows.weight > 0
+    found, place = {}, 0
+    for c, block in blocks(evaluation):
+        measured = target[..., place : place + c.size]
+        first = np.zeros_like(measured[:, 0]) if evaluation.plan.torque else measured[:, 0]
+        with jax.enable_x64(True):
+            d = jax.jit(_minus(c))(first, measured)
+        found[c.text] = np.where(used[..., block], np.asarray(d), np.nan)
+        place += c.size
+    return found
+
+
+def _minus(c: Channel) -> Callable[..., Any]:
+    """`(windows, size), (windows, rows, size) -> differences`."""
+    return jax.vmap(jax.vmap(c.minus, in_axes=(None, 0)))
+
+
+def blocks(evaluation: Evaluation) -> list[tuple[Channel, slice]]:
+    """Each channel with its columns of the residuals."""
+    ends = np.cumsum([c.width for c in evaluation.plan.channels])
+    pairs = zip(evaluation.plan.channels, ends, strict=True)
+    return [(c, slice(end - c.width, end)) for c, end in pairs]
+
+
+def rms(differences: np.ndarray) -> float:
+    """Root mean square of what is compared; 0 where nothing is."""
+    compared = ~np.isnan(differences)
+    squares = np.square(np.where(compared, differences, 0.0))
+    return float(np.sqrt(np.sum(squares) / max(int(compared.sum()), 1)))

@@ -24,11 +24,12 @@ from isthmus.identify.parameters.parameters import Parameters
 from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import AbstractLoss
 from isthmus.model import coordinates
+from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.motion.motion import CONTROL
 from isthmus.networks.signals import Signals
 from isthmus.simulate.accelerate import acceleration_under, needed_torque
-from isthmus.simulate.forces import forces
+from isthmus.simulate.forces import Forces, forces
 from isthmus.simulate.integrate import Integrator, advance, semi_implicit
 from isthmus.types import AnyArray
 
@@ -267,16 +268,31 @@ def needed(
 
     Where commands are compared, the prediction is the command that gives the torque, in the command's own unit.
     """
-    seen = Signals(setting.model, here.memory, setting.dt)
-    acting = forces(setting.model, here, control, seen)
-    tau = needed_torque(acting, a, seen)
-    if not seen.has(here.memory):  # a network reads a signal that only a step forward computes
-        semi_implicit(acting, acceleration_under(acting, control, seen), setting.dt, seen)
+    memory, tau, acting = _backwards(setting.model, setting.dt, here, a, control)
     found = Signals()
     for c in plan.channels:
         commanded = c.name == CONTROL
         found(c.name, command_for(acting.model, tau, acting.q, acting.v) if commanded else tau)
-    return seen.remembered(here.memory), found
+    return memory, found
+
+
+def torque_at(
+    model: Model, dt: AnyArray, here: State, a: AnyArray, control: Control
+) -> tuple[Any, AnyArray]:
+    """What is remembered one row later, and the motor torques [N·m, N] for the acceleration `a`."""
+    return _backwards(model, dt, here, a, control)[:2]
+
+
+def _backwards(
+    model: Model, dt: AnyArray, here: State, a: AnyArray, control: Control
+) -> tuple[Any, AnyArray, Forces]:
+    """What is remembered one row later, the motor torques for the acceleration `a`, and what acted beside them."""
+    seen = Signals(model, here.memory, dt)
+    acting = forces(model, here, control, seen)
+    tau = needed_torque(acting, a, seen)
+    if not seen.has(here.memory):  # a network reads a signal that only a step forward computes
+        semi_implicit(acting, acceleration_under(acting, control, seen), dt, seen)
+    return seen.remembered(here.memory), tau, acting
 
 
 def last_row(plan: Plan, u: AnyArray, carry: Carry, k: AnyArray, window: Window) -> AnyArray:

@@ -119,7 +119,7 @@ def _window(
     _without_given_rows(weight, plan, span)
     more: dict[str, np.ndarray] = {}
     if plan.torque:
-        rate = _accelerations(log)
+        rate = accelerations(log)
         weight *= np.all(np.isfinite(padded(rate)), axis=1, keepdims=True)
         rate = np.nan_to_num(rate)
         more |= {"all_q": padded(log.start_q), "all_v": padded(log.start_v), "all_a": padded(rate)}
@@ -134,7 +134,7 @@ def _window(
     )  # fmt: skip
 
 
-def _accelerations(log: Log) -> np.ndarray:
+def accelerations(log: Log) -> np.ndarray:
     """As measured, or differences of velocities, (rows, dof); nan at the ends of a run, where these are one-sided."""
     measured = log.signals.get(ACCELERATION)
     if measured is None:

@@ -105,7 +105,8 @@ def value(x: Any) -> str:
         case np.dtype():
             return f"dtype {x.str}"
         case _ if dataclasses.is_dataclass(x) and not isinstance(x, type):
-            inside = ((f.name, value(getattr(x, f.name))) for f in dataclasses.fields(x))
+            fields = [f.name for f in dataclasses.fields(x) if f.compare]
+            inside = ((name, value(getattr(x, name))) for name in fields)
             return f"{named(type(x))}({', '.join(f'{k}={v}' for k, v in inside)})"
         case _ if isinstance(x, type) or callable(x):
             return named(x)

@@ -34,8 +34,8 @@
     return new Int16Array(bytes.buffer);
   };
   const runs = scene.runs.map(r => {
-    const predicted = decoded(r.predicted);
-    return { ...r, predicted, measured: decoded(r.measured), pictures: predicted.length / (7 * n) };
+    const predicted = decoded(r.predicted), measured = decoded(r.measured);
+    return { ...r, predicted, measured, pictures: (predicted || measured).length / (7 * n) };
   });
   let run = runs[0], picture = 0, playing = false, last = 0, colours = {}, size = [0, 0], zoom = 1;
   let azimuth = scene.view[0], elevation = scene.view[1];
