@@ -2,9 +2,9 @@
 
 Every motion is cut into blocks of time. In turn each block, the slow half and the fast half of all rows are predicted
 by a fit to the rest; runs that repeat a trajectory are cut alike, so that no repetition of a row helps to predict it.
-A term (dry friction of one joint, say) is fitted where that lowers the error clearly, and keeps the value of the
-description, or zero, elsewhere. The links are eliminated first, with a quadratic penalty around the description (the
-second order of the distance in `realisable.py`): what remains are small systems, thousands of them in a second.
+A term (dry friction of one joint, say) is fitted where that lowers the error clearly, and is zero elsewhere, or as
+described where that predicts clearly better. The links are eliminated first, with a quadratic penalty around the
+description (the second order of the distance in `realisable.py`): what remains are small systems, thousands a second.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isthmus.identify.torque.data import BLOCKS, PARTS, TorqueData
 
 PRIORS = tuple(10.0 ** (k / 2) for k in range(13))
 """Weights that are tried: 1 … 10⁶."""
-CLOSE = 1.02
+CLOSE = 1.05
 """Of the weights whose error is at most this times the least one, the largest is taken."""
 GAIN = 0.01
 """Share of the error by which a further fitted number must lower it."""
@@ -102,6 +102,8 @@ class CrossValidation:
         """Takes this data from now on."""
         self.products = self.scaling.T @ data.products @ self.scaling
         self.size = data.products[:, :, -1, -1]
+        columns = np.einsum("kjaa->a", data.products)
+        self.felt = columns[self.links : -1] > ROUNDING * columns[-1]
         self._folds: dict[float, list[Fold]] = {}
 
     def weigh(self, noise: Float[np.ndarray, " dof"]) -> None:
@@ -211,12 +213,15 @@ def _improvements(check: CrossValidation, state: State, prior: float, now: float
     found = []
     for group, home in zip(check.terms.groups, check.terms.homes, strict=True):
         columns = list(group)
+        if not check.felt[columns].any():
+            continue
         is_fitted = bool(state.fitted[columns].any())
         for fitted, value in _options(check.terms.described[columns]):
             same = np.array_equal(state.value[columns], value)
             if fitted == is_fitted and (fitted or same):
                 continue
-            needed = now * (-LOSS if is_fitted else GAIN)
+            simpler = is_fitted and not np.any(value)
+            needed = now * (-LOSS if simpler else GAIN)
             gain = now - check.score(state.changed(group, fitted, value), prior)
             if gain > needed:
                 found.append((gain - needed, home, group, fitted, value))

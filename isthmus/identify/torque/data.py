@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from isthmus.dynamics.passive import limit_torque, passive_torque
 from isthmus.dynamics.rnea import inverse_dynamics
 from isthmus.errors import BadMotion, BadOption, BadShape
-from isthmus.identify.torque.regressor import LEAVES, regressor
+from isthmus.identify.torque.regressor import LEAVES, OF_JOINT, parameter_vector, regressor
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
 
@@ -89,12 +89,12 @@ def torque_data(
     """The data of motions; NaN torques were not measured.
 
     With `tilt`, two columns more: the torques of gravity of 1 m/s² along the axes of `horizontal(model)`. `lowpass`
-    [Hz]: `Y` and torques go through the same filter. The force of a stop is not known: the torque of a joint that
-    touches one is not used.
+    [Hz]: `Y` goes through the filter that the torques have been through. The force of a stop is not known: the torque
+    of a joint that touches one is not used.
     """
     for rows in motions:
         _check(model, rows)
-    whole = lambda m: np.isfinite(np.hstack([m.q, m.v, m.a])).all(axis=1, keepdims=True)[:, 0]
+    whole = lambda m: np.flatnonzero(np.isfinite(np.hstack([m.q, m.v, m.a])).all(axis=1))
     motions = [m.only(whole(m)) for m in motions]
     if not sum(len(m.q) for m in motions):
         raise BadMotion("no row has positions, velocities and accelerations that are all measured.")
@@ -118,13 +118,19 @@ def torque_data(
 
 
 def parts_of(motions: Sequence[Rows]) -> list[Int[np.ndarray, " rows"]]:
-    """The part of each row: its block of time, the same share of every motion; slower or faster than the median."""
-    v = np.concatenate([m.v for m in motions])
-    size = np.sqrt(np.mean(v**2, axis=0))
+    """The part of each row: its block of time, the same share of every motion; slower or faster than the median.
+
+    Only rows with a measured torque count.
+    """
+    used = [np.isfinite(m.tau).any(axis=1) for m in motions]
+    v = np.concatenate([m.v[rows] for m, rows in zip(motions, used, strict=True)])
+    size = np.sqrt(np.mean(v**2, axis=0)) if len(v) else np.zeros(v.shape[1])
     speed = [np.linalg.norm(m.v / np.where(size > 0.0, size, 1.0), axis=1) for m in motions]
-    middle = np.median(np.concatenate(speed))
-    blocks = [np.arange(len(m.v)) * BLOCKS // max(len(m.v), 1) for m in motions]
-    return [2 * b + (s > middle) for b, s in zip(blocks, speed, strict=True)]
+    counted = np.concatenate([s[rows] for s, rows in zip(speed, used, strict=True)])
+    middle = np.median(counted) if len(counted) else 0.0
+    blocks = [(np.cumsum(rows) - rows) * BLOCKS // max(np.sum(rows), 1) for rows in used]
+    parts = [2 * b + (s > middle) for b, s in zip(blocks, speed, strict=True)]
+    return [np.minimum(part, PARTS - 1) for part in parts]
 
 
 def horizontal(model: Model) -> tuple[int, int]:
@@ -143,32 +149,56 @@ def _pieces(
         rows = [_padded(x[where]) for x in (motion.q, motion.v, motion.a, motion.tau)]
         with jax.enable_x64(True):
             Y, known, stopped = (np.asarray(x) for x in _rows(model, *rows, joints, axes))
-        piece = np.concatenate([Y, (rows[-1] - known)[:, :, None]], axis=2)
-        used = np.isfinite(rows[-1]) & ~stopped
         length = where.stop - start
-        found.append((where, piece[:length], used[:length]))
+        piece = np.concatenate([Y, -known[:, :, None]], axis=2)[:length]
+        used = np.isfinite(motion.tau[where]) & ~stopped[:length]
         if lowpass is None:
-            yield found.pop()
-    if lowpass is not None and found:
-        whole, used = (np.concatenate([part[k] for part in found]) for k in (1, 2))
-        yield slice(0, len(whole)), _filtered(whole, motion, lowpass), used
+            piece[:, :, -1] += motion.tau[where]
+            yield where, piece, used
+        else:
+            found.append((piece, used))
+    if found and lowpass is not None:
+        whole, used = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        whole = filtered(whole, motion.step, lowpass)
+        whole[:, :, -1] += motion.tau
+        yield slice(0, len(whole)), whole, used
 
 
-def _filtered(rows: np.ndarray, motion: Rows, lowpass: float) -> np.ndarray:
-    """The rows after a Butterworth filter without phase shift."""
+def filtered(x: np.ndarray, step: float | None, lowpass: float) -> np.ndarray:
+    """Rows every `step` seconds after a Butterworth filter [Hz] without phase shift."""
     from scipy.signal import butter, sosfiltfilt  # slow to import, and few need it
 
-    if motion.step is None:
+    if step is None:
         raise BadOption("lowpass needs the time between rows: use start_from_torque with motions.")
-    if not 0.0 < lowpass < 0.5 / motion.step:
+    if not 0.0 < lowpass < 0.5 / step:
         raise BadOption(
-            f"lowpass is {lowpass} Hz; rows every {motion.step:.4g} s allow more than 0 and less than "
-            f"{0.5 / motion.step:.4g} Hz."
+            f"lowpass is {lowpass} Hz; rows every {step:.4g} s allow more than 0 and less than "
+            f"{0.5 / step:.4g} Hz."
         )
-    if not np.isfinite(rows).all():
-        raise BadMotion("lowpass needs torques in every row; leave the gaps out, or lowpass.")
-    sos = butter(ORDER, lowpass, fs=1.0 / motion.step, output="sos")
-    return sosfiltfilt(sos, rows, axis=0, padlen=min(len(rows) - 1, 6 * ORDER))
+    sos = butter(ORDER, lowpass, fs=1.0 / step, output="sos")
+    return sosfiltfilt(sos, x, axis=0, padlen=min(len(x) - 1, 6 * ORDER))
+
+
+def predicted_torque(
+    model: Model, rows: Rows, like: Model, *, lowpass: float | None = None
+) -> Float[np.ndarray, "rows dof"]:
+    """Motor torques [N·m, N] of a model that was fitted to `like`: `Y π`, after the filter if there is one.
+
+    All programs are those of the fit, so that nothing is compiled.
+    """
+    same = {
+        name: getattr(model, name) for name in ("gravity", "link_mass", "link_com", "link_inertia")
+    }
+    pi = parameter_vector(model, joints=OF_JOINT)
+    Y = _pieces(
+        dataclasses.replace(like, **same),
+        dataclasses.replace(rows, tau=0.0 * rows.v),
+        OF_JOINT,
+        True,
+        None,
+    )
+    tau = np.concatenate([piece[:, :, : len(pi)] @ pi - piece[:, :, -1] for _, piece, _ in Y])
+    return tau if lowpass is None else filtered(tau, rows.step, lowpass)
 
 
 @eqx.filter_jit

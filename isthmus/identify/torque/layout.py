@@ -70,11 +70,11 @@ class Layout:
             np.array([*positive, *(False for _ in self.tilt)], dtype=bool),
         )
 
-    def begin(self, terms: Terms, fitted: tuple[str, ...]) -> State:
-        """The state in which these terms are fitted on all joints, and the others are as described."""
-        where = [name in fitted for name, _ in self.places]
-        where = np.array([*where, *(False for _ in self.tilt)], dtype=bool)
-        return State(where, np.where(where, 0.0, terms.described))
+    def begin(self, check: CrossValidation, fitted: tuple[str, ...]) -> State:
+        """The state in which these terms are fitted on all joints that feel them, and the others are as described."""
+        named = [name in fitted for name, _ in self.places]
+        where = np.array([*named, *(False for _ in self.tilt)], dtype=bool) & check.felt
+        return State(where, np.where(where, 0.0, check.terms.described))
 
     def news(self, check: CrossValidation, state: State, prior: float) -> tuple[Term, ...]:
         """For each term: where it is fitted, where zero is better than the description, and the errors."""

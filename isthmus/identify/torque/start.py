@@ -146,9 +146,9 @@ def _fit(
         data = load(model)
         check = _cross_validation(model, layout, data)
         if joints is None:
-            state, best = choose(check, layout.begin(check.terms, USUAL))
+            state, best = choose(check, layout.begin(check, USUAL))
         else:
-            state = layout.begin(check.terms, tried)
+            state = layout.begin(check, tried)
             best = check.best_prior(state) if prior is None else prior
         chosen = Chosen(check, layout, state, best if prior is None else prior)
         before, judged = data.residual(layout.described(model)), check.rms(state, chosen.prior)
