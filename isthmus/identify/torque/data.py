@@ -146,7 +146,8 @@ def _pieces(
     found, axes = [], horizontal(model) if tilt else ()
     for start in range(0, len(motion.q), PIECE):
         where = slice(start, min(start + PIECE, len(motion.q)))
-        rows = [_padded(x[where]) for x in (motion.q, motion.v, motion.a, motion.tau)]
+        given = (motion.q, motion.v, motion.a, np.nan_to_num(motion.tau))
+        rows = [_padded(x[where]) for x in given]
         with jax.enable_x64(True):
             Y, known, stopped = (np.asarray(x) for x in _rows(model, *rows, joints, axes))
         length = where.stop - start

@@ -68,7 +68,7 @@ def torque_fit(
     Links without mass stay as they are. A `FitWarning` names masses far from those of the model.
     """
     q, v, a, tau = (np.asarray(x, dtype=np.float64) for x in (q, v, a, tau))
-    return _fit(model, [Rows(q, v, a, tau)], joints, prior, None)
+    return fit_rows(model, [Rows(q, v, a, tau)], joints, prior, None)
 
 
 def start_from_torque(
@@ -92,7 +92,7 @@ def start_from_torque(
     rows = [torque_rows(model, m, torque, window, order) for m in _each(motions)]
     if not rows:
         raise BadMotion("there are no motions to fit.")
-    return _fit(model, rows, joints, prior, lowpass)
+    return fit_rows(model, rows, joints, prior, lowpass)
 
 
 def torque_rows(
@@ -128,14 +128,14 @@ def _each(motions: Motion | Sequence[Motion]) -> list[Motion]:
     return [motions] if isinstance(motions, Motion) else list(motions)
 
 
-def _fit(
+def fit_rows(
     model: Model,
     rows: list[Rows],
-    joints: Sequence[str] | None,
-    prior: float | None,
-    lowpass: float | None,
+    joints: Sequence[str] | None = None,
+    prior: float | None = None,
+    lowpass: float | None = None,
 ) -> TorqueFit:
-    """Choice of the terms, then the realisable model nearest to the present one."""
+    """`torque_fit` of several motions: choice of the terms, then the realisable model nearest to the present one."""
     if prior is not None and not prior > 0.0:
         raise BadOption(f"prior is {prior}; it must be positive: it chooses where torques do not.")
     tried = OF_JOINT if joints is None else ordered(joints)
