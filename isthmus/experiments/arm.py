@@ -133,7 +133,7 @@ def _arm(settings: Settings) -> Arm:
 
 
 def _rows(model: Model, path: str, lowpass: float) -> list[Rows]:
-    """The runs, with as many rows a second as tell torques that end at `lowpass`: the others repeat their neighbours."""
+    """The runs, thinned to `RATE` rows in a period of `lowpass`: torques without faster parts need no more."""
     out = []
     for motion in read_motion(path, dataset="flobaroid_arm"):
         rows = torque_rows(model, motion)
