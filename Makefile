@@ -42,7 +42,7 @@ test-other: $(ready) ## the fast numerical tests as on an older processor
 
 PART ?= native
 SECONDS ?= 60
-fuzz: $(ready) ## random inputs against XLA: make fuzz PART=native SECONDS=600; findings go to out/fuzz/
+fuzz: $(ready) ## random programs (PART=native) or damaged files (PART=inputs) for SECONDS=60; findings go to out/fuzz/
 	@.venv/bin/python -W ignore -m tests.fuzz $(PART) --seconds $(SECONDS) $(ARGS)
 
 lint: $(ready) ## style, format and types

@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from isthmus.losses.windows import Windows as Windows
     from isthmus.model.builder import Builder as Builder
     from isthmus.model.compile import compile_model as compile_model
+    from isthmus.model.contacts import Contact as Contact
+    from isthmus.model.contacts import Ground as Ground
+    from isthmus.model.contacts import with_contact as with_contact
+    from isthmus.model.contacts import without_contact as without_contact
     from isthmus.model.model import Model as Model
     from isthmus.model.state import Control as Control
     from isthmus.model.state import State as State
@@ -80,6 +84,7 @@ _HOMES = {
     "CMAES": "isthmus.identify.search.cma",
     "Conservative": "isthmus.networks.guarantees",
     "Constant": "isthmus.networks.recipes",
+    "Contact": "isthmus.model.contacts",
     "Control": "isthmus.model.state",
     "Dissipative": "isthmus.networks.guarantees",
     "Euler": "isthmus.simulate.integrate",
@@ -87,6 +92,7 @@ _HOMES = {
     "Fit": "isthmus.identify.fit",
     "Free": "isthmus.identify.parameters.free",
     "GRU": "isthmus.networks.recipes",
+    "Ground": "isthmus.model.contacts",
     "Internal": "isthmus.networks.guarantees",
     "IsthmusError": "isthmus.errors",
     "LBFGS": "isthmus.identify.search.lbfgs",
@@ -130,6 +136,8 @@ _HOMES = {
     "save": "isthmus.files.save",
     "step": "isthmus.simulate.rollout",
     "stretch": "isthmus.model.stretch",
+    "with_contact": "isthmus.model.contacts",
+    "without_contact": "isthmus.model.contacts",
     "write_report": "isthmus.report.write",
 }
 """Where each public name is written; one that lives in `isthmus` itself is a package."""

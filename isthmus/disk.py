@@ -1,4 +1,4 @@
-"""Files that users keep: written beside and renamed, under names that stay inside their folder."""
+"""Files of users: read so that any damage is one error; written beside and renamed, under names that stay inside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import IO
 
-from isthmus.errors import BadFile, BadOption
+from isthmus.errors import BadFile, BadOption, IsthmusError
 
 PathLike = str | os.PathLike[str]
 LONGEST_STEM = 80
@@ -18,6 +18,46 @@ RESERVED = frozenset("con prn aux nul".split()) | {
     f"{x}{k}" for x in ("com", "lpt") for k in range(10)
 }
 """Names that Windows keeps for devices."""
+LARGEST = 4 << 30
+"""Bytes of a file, or of the arrays in it, that we try to hold in memory at once."""
+
+
+@contextlib.contextmanager
+def opened(path: PathLike, what: str) -> Generator[None]:
+    """Around all that reads a file which should be a `what` ("Parquet file"): any damage is one `BadFile`.
+
+    Libraries that read files raise exceptions of many kinds where the bytes are wrong; the cause stays attached.
+    """
+    try:
+        yield
+    except IsthmusError:
+        raise
+    except MemoryError as failed:
+        raise BadFile(
+            f"{str(path)!r} needs more memory than there is, or is damaged; split it into runs."
+        ) from failed
+    except PermissionError as failed:
+        raise BadFile(f"{str(path)!r} cannot be read: permission denied.") from failed
+    except Exception as failed:
+        file = Path(path)
+        empty = file.is_file() and file.stat().st_size == 0
+        again = "or was not written to its end, or is damaged; write or copy it again"
+        why = "empty" if empty else f"no {what}, {again}"
+        raise BadFile(f"{str(path)!r} is {why}.") from failed
+
+
+def check_size(path: PathLike, size: int | None = None) -> None:
+    """Refuses a file of more bytes than we hold in memory; `size`: of the arrays in it, once expanded."""
+    if size is None:
+        try:
+            size = Path(path).stat().st_size
+        except (OSError, ValueError):
+            return  # what is wrong with it is said where it is opened
+    if size > LARGEST:
+        raise BadFile(
+            f"{str(path)!r} holds {size / 2**30:.3g} GiB, more than the {LARGEST / 2**30:.3g} GiB we hold in memory "
+            "at once; split it into runs and read them by a pattern."
+        )
 
 
 def safe_stem(name: str, otherwise: str = "robot") -> str:
@@ -39,12 +79,21 @@ def check_target(path: PathLike, kinds: Sequence[str]) -> None:
         raise BadOption(
             f"{str(path)!r} must end in {' or '.join(kinds)}, which says what to write."
         )
-    if file.is_dir():
+    if is_folder(file):
         raise BadFile(f"{str(path)!r} is a folder, not a file.")
     if not file.parent.is_dir():
         raise BadFile(f"{str(path)!r} cannot be written: there is no folder {str(file.parent)!r}.")
     if not os.access(file.parent, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
         raise BadFile(f"{str(path)!r} cannot be written: permission denied.")
+
+
+def is_folder(path: PathLike) -> bool:
+    """Whether there is such a folder; refuses a name that no file can have."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError) as failed:  # a name of 10,000 letters, or a null in it
+        reason = failed.strerror if isinstance(failed, OSError) else failed
+        raise BadFile(f"{str(path)!r} cannot be the name of a file: {reason}.") from None
 
 
 @contextlib.contextmanager

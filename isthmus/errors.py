@@ -7,8 +7,18 @@ from that too, so that ordinary `except` clauses work. `docs/errors.md` explains
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 from collections.abc import Iterable, Sequence
+
+MOST_FAULTS = 20
+"""How many faults a message lists."""
+LONGEST_FAULT = 1000
+"""Letters of one line of a message."""
+MOST_NAMES = 2000
+"""Names among which the nearest one is looked for."""
+LONGEST_WORD = 500
+"""Letters of a word, such as a path, in a message."""
 
 
 class IsthmusError(Exception):
@@ -18,8 +28,8 @@ class IsthmusError(Exception):
 
     @property
     def message(self) -> str:
-        """What the error says, without its code."""
-        return str(self.args[0]) if self.args else ""
+        """What the error says, without its code; the middle of a very long line is left out."""
+        return "\n".join(map(shortened, str(self.args[0]).split("\n"))) if self.args else ""
 
     def __str__(self) -> str:
         return f"{self.message} [{self.code}]"
@@ -29,9 +39,9 @@ class IsthmusError(Exception):
 
 
 class BadInput(IsthmusError, ValueError):
-    """A text or table with faults; all of them are listed at once.
+    """A text or table with faults; the first 20 are listed at once.
 
-    `faults` has them one by one; `source` names the file, "" where there is none.
+    `faults` has all of them one by one; `source` names the file, "" where there is none.
     """
 
     code = "IST100"
@@ -43,9 +53,13 @@ class BadInput(IsthmusError, ValueError):
         if len(self.faults) == 1:
             text = where + self.faults[0]
         else:
-            rows = "\n".join(f"  - {fault}" for fault in self.faults)
+            rows = "\n".join(f"  - {fault}" for fault in self.listed())
             text = f"{where}{len(self.faults)} faults:\n{rows}"
         super().__init__(text)
+
+    def listed(self) -> list[str]:
+        """The faults that a message has room for, and how many more there are."""
+        return first_of([shortened(fault) for fault in self.faults])
 
 
 class BadDescription(BadInput):
@@ -115,6 +129,12 @@ class BadOption(IsthmusError, ValueError):
     """An option with a value that does not exist, or that does not go with the others."""
 
     code = "IST204"
+
+
+class BadArgument(BadOption, TypeError):
+    """An argument of another kind than the function takes, a missing one, or one that it does not have."""
+
+    code = "IST205"
 
 
 class UnknownName(IsthmusError, KeyError):
@@ -237,9 +257,26 @@ def warn_renamed(old: str, new: str) -> None:
     warnings.warn(text, DeprecationWarning, stacklevel=3)
 
 
+def first_of(items: Sequence[str]) -> list[str]:
+    """As many items as a message has room for, and how many more there are."""
+    more = len(items) - MOST_FAULTS
+    return [*items[:MOST_FAULTS], f"and {more} more"] if more > 0 else [*items]
+
+
+def shortened(text: str, longest: int = LONGEST_FAULT) -> str:
+    """The text without the middle of very long words, and without its own beyond `longest` letters."""
+    if len(text) <= min(longest, LONGEST_WORD):
+        return text
+    text = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:200]}…{word[0][-100:]}", text)
+    end = longest // 3
+    return text if len(text) <= longest else f"{text[: longest - end - 3]} … {text[-end:]}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """` Did you mean 'x'?`, or what there is, or nothing; to be put behind a sentence."""
     known = list(known)
+    if len(name) > LONGEST_FAULT or len(known) > MOST_NAMES:
+        return ""
     if close := difflib.get_close_matches(name, known, n=1, cutoff=0.6):
         return f" Did you mean {close[0]!r}?"
     return f" There are {', '.join(map(repr, known))}." if 0 < len(known) <= 12 else ""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from isthmus.errors import IsthmusError, did_you_mean
+from isthmus.errors import IsthmusError, did_you_mean, shortened
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,30 +39,57 @@ def either(one: Kind, other: Kind) -> Kind:
     return Kind(f"{one.words} or {other.words}", lambda x: one.fits(x) or other.fits(x))
 
 
+def count_to(most: int) -> Kind:
+    """A whole number from 1 to `most`."""
+    return Kind(f"a whole number from 1 to {most}", lambda x: WHOLE.fits(x) and 1 <= x <= most)
+
+
 def one_of(*names: str) -> Kind:
     """One of some words."""
-    return Kind(f"one of {', '.join(map(repr, names))}", lambda x: x in names)
+    words = f"one of {', '.join(map(repr, names))}"
+    return Kind(words, lambda x: isinstance(x, str) and x in names)
 
 
 ANY_TEXT = Kind("text in quotes", lambda x: isinstance(x, str), "texts")
 TEXT = Kind("text in quotes", lambda x: isinstance(x, str) and bool(x), "texts")
-NUMBER = Kind(
-    "a number", lambda x: isinstance(x, int | float) and not isinstance(x, bool), "numbers"
-)
-WHOLE = Kind(
-    "a whole number", lambda x: isinstance(x, int) and not isinstance(x, bool), "whole numbers"
-)
+NUMBER = Kind("a number", lambda x: _is_number(x) and math.isfinite(x), "numbers")
+LIMIT = Kind("a number", lambda x: _is_number(x) and not math.isnan(x), "numbers")
+"""A number or an infinity, as a bound may be."""
+ANY_NUMBER = Kind("a number", lambda x: _is_number(x), "numbers")
+"""NaN and infinities too, as a result may be."""
+WHOLE = Kind("a whole number", lambda x: _is_number(x) and isinstance(x, int), "whole numbers")
+POSITIVE = Kind("a positive number", lambda x: NUMBER.fits(x) and x > 0, "positive numbers")
 FLAG = Kind("true or false", lambda x: isinstance(x, bool), "truth values")
 TABLE = Kind("a table", lambda x: isinstance(x, Mapping), "tables")
+NOTHING = Kind("nothing", lambda x: x is None)
 ANYTHING = Kind("anything", lambda x: True, "values")
 TEXTS = Kind(
     "text in quotes, or a list of texts",
     lambda x: TEXT.fits(x) or (list_of(TEXT).fits(x) and bool(x)),
 )
-NUMBERS = either(NUMBER, list_of(NUMBER))
+NUMBERS = dataclasses.replace(either(NUMBER, list_of(NUMBER)), plural="numbers")
+LIMITS = either(LIMIT, list_of(LIMIT))
 TABLES = list_of(TABLE)
 
-OF_TYPE: dict[Any, Kind] = {int: WHOLE, float: NUMBER, bool: FLAG, str: ANY_TEXT}
+
+def table_with(kind: Kind) -> Kind:
+    """A table with any keys, whose values are of one kind."""
+    return Kind(
+        f"a table of {kind.plural}", lambda x: TABLE.fits(x) and all(map(kind.fits, x.values()))
+    )
+
+
+LARGEST_WHOLE = 2**53
+"""Beyond it, whole numbers are no longer exact as float64."""
+
+
+def _is_number(x: Any) -> bool:
+    if isinstance(x, bool) or not isinstance(x, int | float):
+        return False
+    return isinstance(x, float) or abs(x) <= LARGEST_WHOLE
+
+
+OF_TYPE: dict[Any, Kind] = {int: WHOLE, float: LIMIT, bool: FLAG, str: ANY_TEXT}
 
 
 def kind_of(annotation: Any) -> Kind | None:
@@ -101,7 +129,23 @@ def faults_of(table: Mapping[str, Any], known: Mapping[str, Kind], who: str) -> 
         if key not in known:
             yield f"{who} does not know {key!r}.{did_you_mean(key, known)}"
         elif not known[key].fits(value):
-            yield f"{who}: {key} must be {known[key].words}, not {value!r}."
+            yield f"{who}: {key} must be {known[key].words}, not {said(value)}."
+
+
+def said(value: Any) -> str:
+    """A wrong value as a message shows it, however long or deep it is."""
+    try:
+        return shortened(repr(value), 200)
+    except (RecursionError, ValueError):  # too deep, or a whole number of thousands of digits
+        return f"such a {type(value).__name__}"
+
+
+def checked(
+    table: Mapping[str, Any], known: Mapping[str, Kind], who: str, faults: list[str]
+) -> dict[str, Any]:
+    """What is right in a table; `faults` gains a sentence for everything else."""
+    faults += faults_of(table, known, who)
+    return {key: x for key, x in table.items() if key in known and known[key].fits(x)}
 
 
 def made(cls: Any, table: Mapping[str, Any], who: str, faults: list[str]) -> Any:
@@ -119,7 +163,7 @@ def _as_declared(value: Any, annotation: Any) -> Any:
     """Lists as tuples, and whole numbers as `float` where that is wanted."""
     if isinstance(value, list):
         return as_tuples(value)
-    is_float = kind_of(annotation) is NUMBER
+    is_float = kind_of(annotation) is LIMIT
     return float(value) if is_float and isinstance(value, int) else value
 
 
@@ -133,8 +177,11 @@ def kind_in(table: Any, known: Mapping[str, Any], who: str, faults: list[str]) -
     kind = table if isinstance(table, str) else table.get("kind")
     if kind is None:
         faults.append(f"{who} has no kind.{did_you_mean('', known)}")
+    elif not isinstance(kind, str):
+        faults.append(f"{who}: kind must be {TEXT.words}, not {said(kind)}.")
+        kind = None
     elif kind not in known:
-        faults.append(f"{who}: there is no kind {kind!r}.{did_you_mean(str(kind), known)}")
+        faults.append(f"{who}: there is no kind {kind!r}.{did_you_mean(kind, known)}")
         kind = None
     return kind
 

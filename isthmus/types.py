@@ -5,7 +5,8 @@ Leaves of a model are NumPy arrays until they are traced, so every alias takes b
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import jax
 import numpy as np
@@ -15,6 +16,8 @@ AnyArray: TypeAlias = jax.Array | np.ndarray
 
 Number: TypeAlias = float | int | AnyArray
 """A number that may be traced."""
+Numbers: Any = Number | Sequence[Any]
+"""A number or several, in an array or a list, that may be traced; `Any` to type checkers, as NumPy converts it."""
 Scalar: TypeAlias = Float[AnyArray, ""]
 Vec3: TypeAlias = Float[AnyArray, "3"]
 Quaternion: TypeAlias = Float[AnyArray, "4"]

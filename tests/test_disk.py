@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
+import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import isthmus as ist
-from isthmus.disk import safe_stem, whole_file
+from isthmus import disk
+from isthmus.disk import check_size, opened, safe_stem, whole_file
 from isthmus.distributed.job import Job, Record
 from isthmus.distributed.store import Store, discard
 from isthmus.errors import BadFile, BadStore, FitWarning
 from isthmus.interrupts import postponed
+from tests.fuzz.examples import fit
 
 
 @given(st.text())
@@ -153,7 +158,7 @@ def test_ctrl_c_after_the_search_loses_nothing(capsys):
             time.sleep(0.05)
         done.append("written")
     assert done == ["written"]
-    assert capsys.readouterr().err.count("writing the results, a moment") == 2
+    assert capsys.readouterr().err.count("writing the results, a moment") == 1
     with pytest.raises(KeyboardInterrupt):  # as before
         interrupt()
 
@@ -161,3 +166,62 @@ def test_ctrl_c_after_the_search_loses_nothing(capsys):
 def interrupt() -> None:
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(1.0)
+
+
+@pytest.mark.parametrize("damage", [zlib.error("x"), KeyError(1), RecursionError(), MemoryError()])
+def test_whatever_a_library_raises_over_a_file_is_one_error_with_its_cause(tmp_path, damage):
+    path = tmp_path / "log.h5"
+    path.write_bytes(b"x")
+    with pytest.raises(BadFile, match=r"log\.h5.*damaged") as caught, opened(path, "HDF5 file"):
+        raise damage
+    assert caught.value.__cause__ is damage
+
+
+def test_an_error_of_ours_passes_unchanged(tmp_path):
+    refusal = BadStore("in use")
+    with pytest.raises(BadStore) as caught, opened(tmp_path, "file"):
+        raise refusal
+    assert caught.value is refusal
+
+
+@pytest.mark.parametrize("kind", ["npz", "h5", "parquet"])
+def test_the_size_of_a_log_counts_after_expansion(tmp_path, kind, monkeypatch):
+    path, zeros = tmp_path / f"log.{kind}", np.zeros(100_000)
+    if kind == "npz":
+        np.savez_compressed(path, t=zeros)
+    elif kind == "h5":
+        h5py = pytest.importorskip("h5py")
+        with h5py.File(path, "w") as file:
+            file.create_dataset("t", data=zeros, compression="gzip")
+    else:
+        arrow, parquet = map(pytest.importorskip, ("pyarrow", "pyarrow.parquet"))
+        parquet.write_table(arrow.table({"t": zeros}), path)
+    monkeypatch.setattr(disk, "LARGEST", 100_000)
+    check_size(path)
+    with pytest.raises(BadFile, match="we hold in memory at once; split it"):
+        ist.read_motion(path)
+
+
+@pytest.mark.parametrize("name", ["a" * 10_000, "a\0b"])
+def test_a_name_that_no_file_can_have_is_refused(name):
+    with pytest.raises(BadFile) as caught:
+        ist.read_motion(name)
+    assert len(str(caught.value)) < 1000
+    with pytest.raises(BadFile):
+        ist.Fit.load(name)
+
+
+def test_a_damaged_text_of_a_fit_names_what_is_wrong(tmp_path):
+    fit().save(tmp_path)
+    good = json.loads((tmp_path / "fit.json").read_text())
+    for key, value in (
+        ("loss", "x"),
+        ("estimates", [1]),
+        ("history", [None]),
+        ("errors", {"a": [1]}),
+    ):
+        (tmp_path / "fit.json").write_text(json.dumps(good | {key: value}))
+        with pytest.raises(BadFile, match=rf"fit\.json is damaged: .*{key} must be"):
+            ist.Fit.load(tmp_path)
+    (tmp_path / "fit.json").write_text(json.dumps(good))
+    assert str(ist.Fit.load(tmp_path)) == str(fit())

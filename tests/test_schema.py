@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from isthmus.errors import BadOption
-from isthmus.schema import faults_of, kind_of, made, options_of, table_of
+from isthmus.schema import checked, faults_of, kind_in, kind_of, made, options_of, table_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,3 +75,23 @@ def test_faults_name_the_table_the_key_and_what_is_wanted():
     faults = []
     assert made(Thing, {"count": -1}, "a thing", faults) is None
     assert faults == ["a thing: count is negative."]
+
+
+def test_what_is_right_in_a_table_goes_on_and_the_rest_is_a_fault():
+    faults: list[str] = []
+    table = {"count": 2, "size": float("nan"), "pair": ["a"], "cuont": 1}
+    assert checked(table, options_of(Thing), "a thing", faults) == {"count": 2}
+    assert len(faults) == 3
+
+
+def test_whole_numbers_beyond_float64_and_odd_kinds_are_refused_shortly():
+    wrong = (10**30, 10**5000, "9" * 10_000, [[]] * 1000)
+    said = [fault for x in wrong for fault in faults_of({"count": x}, options_of(Thing), "a")]
+    assert len(said) == len(wrong)
+    assert max(map(len, said)) < 400
+
+
+def test_a_kind_that_is_no_text_is_a_fault():
+    faults: list[str] = []
+    assert kind_in({"kind": ["x"]}, {"adam": 1}, "[search]", faults) is None
+    assert faults == ["[search]: kind must be text in quotes, not ['x']."]

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.describe.mujoco_log import collected_warnings
+
 Write = Callable[[Any, np.ndarray], None]
 """Puts numbers into an `MjSpec`."""
 
@@ -50,7 +52,8 @@ def sysid(
             "free", start, low, high, modifier=lambda spec, p: write(spec, p.value)
         )
         free = toolbox.ParameterDict({"free": parameter})
-        _, found = toolbox.optimize(free, residual, verbose=False, output=io.StringIO())
+        with collected_warnings(mujoco):  # of motions that blow up on the way
+            _, found = toolbox.optimize(free, residual, verbose=False, output=io.StringIO())
         return np.asarray(found.x)
 
     return search

@@ -18,6 +18,7 @@ from isthmus import native
 from isthmus.bench.rows import Row
 from isthmus.bench.timing import cpu_seconds
 from isthmus.model.model import Model
+from isthmus.simulate.engine import Engine
 from isthmus.spatial.bodies import box
 from isthmus.types import AnyArray, Scalar
 
@@ -44,7 +45,7 @@ def random_tree(hinges: int = HINGES, seed: int = 0) -> Model:
     return robot.model()
 
 
-def goal(model: Model, v: AnyArray, masses: AnyArray, engine: str | None = None) -> Scalar:
+def goal(model: Model, v: AnyArray, masses: AnyArray, engine: Engine = None) -> Scalar:
     """How far all joints are from zero after a second's tenth, from rest positions with velocities `v`."""
     start = ist.State(ist.State.neutral(model).q, v)
     model = eqx.tree_at(lambda m: m.link_mass, model, masses)

@@ -28,6 +28,7 @@ from isthmus.blueprint.text import decoded, from_toml, to_toml
 from isthmus.blueprint.wire import Named, Wire
 from isthmus.describe.files import read_bytes
 from isthmus.disk import check_target, whole_file
+from isthmus.entry import check_arguments
 from isthmus.errors import BadWiring, warn_renamed
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
@@ -44,7 +45,8 @@ class Blueprint:
 
     wires: tuple[Wire, ...] = ()
 
-    def __init__(self, wires: Iterable[Any] = ()) -> None:
+    @check_arguments
+    def __init__(self, wires: Wire | Iterable[Any] = ()) -> None:
         given = (wires,) if isinstance(wires, Wire) else tuple(wires)
         if wrong := [w for w in given if not isinstance(w, Wire)]:
             raise BadWiring(f"a Blueprint takes Wires, not {wrong[0]!r}.")
@@ -56,13 +58,21 @@ class Blueprint:
     def __len__(self) -> int:
         return len(self.wires)
 
+    @check_arguments
     def attach(
-        self, model: Model, *, key: PRNGKeyArray, data: Motion | Sequence[Motion] | None = None
+        self,
+        model: Model,
+        *,
+        key: PRNGKeyArray | int,
+        data: Motion | Sequence[Motion] | None = None,
     ) -> Model:
-        """The model with these networks in it, weights drawn from `key`; networks it has already stay.
+        """The model with these networks in it, weights drawn from `key`, a whole number or a key of JAX.
+
+        Networks that it has already stay.
 
         `data`: motions of this model whose range sets the scales of inputs and outputs.
         """
+        key = jax.random.key(key) if isinstance(key, int | np.integer) else key
         taken = [wired.name for wired in model.networks]
         new: list[Wired] = []
         for n, wire in enumerate(self.wires):
@@ -78,6 +88,8 @@ class Blueprint:
             checks.order(hybrid, plan)
         if data is not None:
             motions = [data] if isinstance(data, Motion) else list(data)
+            if not motions:
+                raise BadWiring("Blueprint.attach: data has no motion; leave it out, or give one.")
             new = [with_scales(model, wired, motions) for wired in new]
         return dataclasses.replace(model, networks=(*model.networks, *new))
 
@@ -87,6 +99,7 @@ class Blueprint:
         return detach(model, *names)
 
     @staticmethod
+    @check_arguments
     def of(model: Model) -> Blueprint:
         """The blueprint of the networks that are in the model."""
         return Blueprint([wired.recipe for wired in model.networks])
@@ -94,16 +107,19 @@ class Blueprint:
     # as text -------------------------------------------------------------------------------------------
 
     @staticmethod
+    @check_arguments
     def load(path: str | os.PathLike[str], networks: Networks | None = None) -> Blueprint:
         """The blueprint in a TOML file; `networks` has modules or recipes of your own, by the kind that names them."""
         text = decoded(read_bytes(path), str(path))
         return Blueprint(from_toml(text, networks or {}, str(path)))
 
     @staticmethod
+    @check_arguments
     def from_toml(text: str, networks: Networks | None = None) -> Blueprint:
         """The blueprint that a TOML text describes; `networks` as in `load`."""
         return Blueprint(from_toml(text, networks or {}))
 
+    @check_arguments
     def save(self, path: str | os.PathLike[str], networks: Networks | None = None) -> None:
         """Writes a TOML file, from which `load` makes the same blueprint; `networks` as there."""
         check_target(path, (".toml",))
@@ -111,6 +127,7 @@ class Blueprint:
         with whole_file(path) as file:
             file.write(text.encode())
 
+    @check_arguments
     def to_toml(self, networks: Networks | None = None) -> str:
         """The blueprint as TOML text; `networks` as in `load`."""
         return to_toml(self.wires, networks or {})
@@ -128,6 +145,7 @@ class Blueprint:
 
     # as a picture --------------------------------------------------------------------------------------
 
+    @check_arguments
     def draw(self, path: str | os.PathLike[str] | None = None, *, dark: bool = False) -> Any:
         """Which signals feed which network feed which signal, as a matplotlib figure.
 
@@ -144,6 +162,7 @@ class Blueprint:
         return figure
 
 
+@check_arguments
 def detach(model: Model, *names: str) -> Model:
     """The model without its networks, or without those called `names`."""
     known = [wired.name for wired in model.networks]

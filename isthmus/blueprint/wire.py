@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, did_you_mean
 
 MODES = ("add", "scale", "replace")
@@ -39,6 +40,7 @@ class Wire:
     name: str | None = None
     """What the network is called, `network/NAME`; None: the last part of the target's name."""
 
+    @check_arguments
     def __init__(
         self,
         target: str,
@@ -59,6 +61,7 @@ class Wire:
             if value not in known:
                 near = did_you_mean(str(value), [k for k in known if k])
                 raise BadOption(f"{who}: {option} cannot be {value!r}.{near}")
+        net = net() if isinstance(net, type) and hasattr(net, "make") else net
         if net is None:
             raise BadOption(f"{who} needs a network: net=MLP(), for instance.")
         if name is not None and ("/" in name or "*" in name or not name):

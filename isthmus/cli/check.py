@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 import isthmus as ist
-from isthmus.cli.models import Base, Repair, load_model
+from isthmus.cli.models import Base, Packages, Repair, load_model
 from isthmus.cli.numbers import positive
 from isthmus.cli.output import in_background, show, working
 from isthmus.errors import BadOption
@@ -38,6 +38,8 @@ class Check:
     """Whether the root link of a URDF is welded to the world or moves freely."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
+    packages: Packages = ()
+    """Folders in which meshes of a URDF (package://…) are looked for."""
 
     def run(self) -> int:
         """Prints the table of verdicts."""
@@ -46,7 +48,7 @@ class Check:
             raise BadOption(f"--steps must be from 1 to {MAX_STEPS}, not {self.steps}.")
         if not 0 <= self.seed < 2**63:
             raise BadOption(f"--seed must be a whole number from 0, not {self.seed}.")
-        model = load_model(self.file, self.base, self.repair)
+        model = load_model(self.file, self.base, self.repair, packages=self.packages)
 
         def work() -> Any:
             state, controls = _start(model, self.start, self.seed, self.steps)

@@ -94,7 +94,7 @@ def _wave(kind: str, rest: str, model: Model) -> Commands:
 def _hinges_and_sliders(model: Model, pattern: str) -> list[int]:
     """Rows of `v` of the joints with one degree of freedom that match."""
     single = {name: rows[0] for name, rows in model.rows("dof").items() if len(rows) == 1}
-    found = [single[name] for name in matching(pattern, list(single))]
+    found = [single[name] for name in matching(pattern, single)]
     if not found:
         what = (
             "nothing" if pattern == "*" else f"no hinge or slider is called {pattern!r}, so nothing"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 import isthmus as ist
-from isthmus.cli.models import Base, Repair, load_model
+from isthmus.cli.models import Base, Packages, Repair, load_model
 from isthmus.cli.numbers import positive
 from isthmus.cli.output import in_background, target, working
 from isthmus.cli.simulate import MAX_SUBSTEPS, Integrator
@@ -46,11 +46,13 @@ class Export:
     """Whether the root link of a URDF is welded to the world or moves freely."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
+    packages: Packages = ()
+    """Folders in which meshes of a URDF (package://…) are looked for."""
 
     def run(self) -> int:
         """Writes it, and says what was written."""
         self._refuse_what_is_for_c()
-        model = load_model(self.file, self.base, self.repair)
+        model = load_model(self.file, self.base, self.repair, packages=self.packages)
         for line in WRITERS[self.to](self, model):
             print(line)
         return 0

@@ -8,13 +8,15 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from isthmus.cli.models import Base, Repair
+from isthmus.cli.models import Base, Packages, Repair
 from isthmus.cli.numbers import number
 from isthmus.cli.output import Refused, target
 from isthmus.errors import BadFile, BadOption
 
 OF_STUDIES = ("files", "out", "resume", "replace", "no_check", "init")
 """What may be said beside a study file; the rest stands in it."""
+OF_INIT = ("files", "out", "replace", "no_check", "init", "base", "repair", "packages")
+"""What may be said with --init; the rest is written into the study."""
 NEEDS = (
     "'isthmus fit' needs a study file, or a robot and its logs: isthmus fit study.toml, or isthmus fit arm.urdf "
     "logs/*.csv --free 'link/*/mass'."
@@ -47,6 +49,8 @@ class Fit:
     """Whether the root link of a URDF is welded to the world or moves freely."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
+    packages: Packages = ()
+    """Folders in which meshes of a URDF (package://…) are looked for."""
     out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
     """Where to write: the folder of results instead of the study's; with --init the study file, or a folder for it."""
     init: bool = False
@@ -74,6 +78,10 @@ class Fit:
     def _begin(self) -> int:
         if self.files[0].endswith(".toml"):
             raise BadOption("--init takes a robot and its logs, and writes the study itself.")
+        for field in dataclasses.fields(self):
+            if field.name not in OF_INIT and getattr(self, field.name) != field.default:
+                option = field.name.replace("_", "-")
+                raise BadOption(f"--init does not take --{option}: write it into the study file.")
         path = target(self.out, "study.toml")
         if path.exists() and not self.replace:
             raise BadFile(f"{str(path)!r} exists; --replace overwrites it.")
@@ -81,7 +89,8 @@ class Fit:
         from isthmus.disk import check_target
 
         check_target(path, (".toml",))
-        write_study(self.files[0], self.files[1:], path)
+        options = {"base": self.base, "repair": self.repair, "packages": self.packages}
+        write_study(self.files[0], self.files[1:], path, **options)
         print(f"wrote {path}\nlook at it, then: isthmus fit {path}")
         return 0
 
@@ -117,6 +126,7 @@ class Fit:
             "base": self.base, "repair": self.repair,
         }  # fmt: skip
         table |= {"search": {"kind": self.search}} if self.search else {}
+        table |= {"packages": list(self.packages)} if self.packages else {}
         return table | ({"heldout": _heldout(self.heldout)} if self.heldout else {})
 
 

@@ -23,10 +23,10 @@ from isthmus.study.run import search
 from isthmus.study.study import Study
 
 
-def write_study(robot: str, logs: Sequence[str], path: Path) -> None:
-    """Writes a commented study of this robot and these logs."""
+def write_study(robot: str, logs: Sequence[str], path: Path, **options: Any) -> None:
+    """Writes a commented study of this robot, read with `options`, and these logs."""
     with working("looking at robot and logs"):
-        text = in_background(lambda: begin_study(robot, logs, path))
+        text = in_background(lambda: begin_study(robot, logs, path, **options))
     with whole_file(path) as file:
         file.write(text.encode())
 

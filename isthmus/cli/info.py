@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
 import isthmus as ist
-from isthmus.cli.models import Base, Repair, load_model
-from isthmus.cli.output import show
+from isthmus.cli.models import Base, Packages, Repair, load_model
+from isthmus.cli.output import show, show_json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,12 +24,14 @@ class Info:
     """Whether the root link of a URDF is welded to the world or moves freely."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
+    packages: Packages = ()
+    """Folders in which meshes of a URDF (package://…) are looked for."""
 
     def run(self) -> int:
         """Prints the description of the model."""
-        model = load_model(self.file, self.base, self.repair)
+        model = load_model(self.file, self.base, self.repair, packages=self.packages)
         if self.json:
-            print(json.dumps(as_data(model), indent=2, ensure_ascii=False, allow_nan=False))
+            show_json(as_data(model))
         else:
             _print(model)
         return 0

@@ -1,38 +1,32 @@
-"""Ctrl-C during imports: an exception inside the start-up of a compiled library may crash or block it."""
+"""Ctrl-C in a command: heard once, and not during imports, where an exception may crash or block a library."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import threading
 from collections.abc import Generator
 from types import FrameType
 
-RETRY_AFTER = 0.05
-"""Seconds after which a delayed Ctrl-C is sent again."""
+from isthmus.interrupts import Once
 
 
 @contextlib.contextmanager
-def after_imports() -> Generator[None]:
-    """Delays Ctrl-C until the running import has ended; where Ctrl-C is ignored, it stays ignored."""
+def ctrl_c(*, until_exit: bool = False) -> Generator[None]:
+    """Hears Ctrl-C once, and not before a running import has ended; where it is ignored, it stays ignored.
+
+    `until_exit`: the process ends next, so that Ctrl-C is ignored from then on.
+    """
     here = threading.current_thread() is threading.main_thread()
     if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    signal.signal(signal.SIGINT, _interrupt)
+    signal.signal(signal.SIGINT, Once(too_early=is_importing))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    if not is_importing(frame):
-        signal.default_int_handler(number, frame)
-    again = threading.Timer(RETRY_AFTER, os.kill, (os.getpid(), number))
-    again.daemon = True
-    again.start()
+        after = signal.SIG_IGN if until_exit else signal.default_int_handler
+        signal.signal(signal.SIGINT, after)
 
 
 def is_importing(frame: FrameType | None) -> bool:

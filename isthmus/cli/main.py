@@ -12,34 +12,34 @@ import warnings
 from collections.abc import Sequence
 
 from isthmus.cli import output
-from isthmus.cli.interrupt import after_imports
-from isthmus.errors import BadInput, IsthmusError, IsthmusWarning
+from isthmus.cli.interrupt import ctrl_c
+from isthmus.errors import MOST_FAULTS, BadInput, IsthmusError, IsthmusWarning
 
 XLA_FLAG = "--xla_cpu_multi_thread_eigen=false"
 """Without its thread pool, XLA runs the small arrays of a mechanism several times faster."""
-MAX_FAULTS = 20
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status; `argv` without the program's name."""
+    output.prepare_streams()
     _prepare_xla()
-    try:
-        with after_imports(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", IsthmusWarning)
-            warnings.showwarning = output.show_warning  # ty: ignore[invalid-assignment]
-            return _run(list(sys.argv[1:] if argv is None else argv))
-    except KeyboardInterrupt:
-        output.say("stopped by Ctrl-C; no file is left half-written.")
-        output.leave_if_busy(130)
-        return 130
-    except BrokenPipeError:  # `isthmus info … | head`
-        output.silence()
-        return 141
+    with ctrl_c(until_exit=argv is None):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                warnings.simplefilter("always", IsthmusWarning)
+                warnings.showwarning = output.show_warning  # ty: ignore[invalid-assignment]
+                return _run(list(sys.argv[1:] if argv is None else argv))
+        except KeyboardInterrupt:
+            output.say("stopped by Ctrl-C; no file is left half-written.")
+            output.leave_if_busy(130)
+            return 130
+        except BrokenPipeError:  # `isthmus info … | head`
+            output.silence()
+            return 141
 
 
 def _run(argv: list[str]) -> int:
-    output.forgive_encodings()
     try:
         from isthmus.cli import arguments
 
@@ -59,6 +59,12 @@ def _run(argv: list[str]) -> int:
         output.say(f"{failed.strerror or failed}.")
         output.silence()
     except Exception as bug:
+        platforms = os.environ.get("JAX_PLATFORMS")
+        if platforms and "initialize backend" in str(bug):
+            output.say(
+                f"JAX cannot compute on JAX_PLATFORMS={platforms}; unset it, or set it to cpu."
+            )
+            return 2
         if os.environ.get("ISTHMUS_TRACEBACK"):
             raise
         output.say(
@@ -72,9 +78,8 @@ def _all_faults(bad: BadInput) -> str:
     """The faults of a file in one sentence."""
     if len(bad.faults) < 2:
         return str(bad)
-    listed = [f"({k}) {fault.rstrip('.')}" for k, fault in enumerate(bad.faults[:MAX_FAULTS], 1)]
-    more = len(bad.faults) - len(listed)
-    listed += [f"and {more} more"] if more else []
+    faults, more = bad.listed()[:MOST_FAULTS], bad.listed()[MOST_FAULTS:]
+    listed = [f"({k}) {fault.rstrip('.')}" for k, fault in enumerate(faults, 1)] + more
     where = f"{bad.source}: " if bad.source else ""
     return f"{where}{len(bad.faults)} faults: {'; '.join(listed)}. [{bad.code}]"
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from tyro.conf import arg
 
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption
@@ -13,24 +16,29 @@ LARGEST = 256 * 2**20
 
 Base = Literal["fixed", "free"]
 Repair = Literal["none", "nearest"]
+Packages = Annotated[tuple[str, ...], arg(metavar="FOLDER …", help_behavior_hint="")]
 
 
 def load_model(
-    file: str, base: Base = "fixed", repair: Repair = "none", ground: float | None = None
+    file: str,
+    base: Base = "fixed",
+    repair: Repair = "none",
+    ground: float | None = None,
+    packages: Sequence[str] = (),
 ) -> ist.Model:
     """The model that FILE names."""
     from isthmus.library.shipped import PREFIX, shipped  # loads the array libraries
 
     if file.startswith(PREFIX):
-        if (base, repair, ground) != ("fixed", "none", None):
+        if (base, repair, ground, tuple(packages)) != ("fixed", "none", None, ()):
             raise BadOption(
-                "--base, --repair and --ground are for files; models of the library stay as they are."
+                "--base, --repair, --ground and --packages are for files; models of the library stay as they are."
             )
         return shipped(file.removeprefix(PREFIX))
     if not file.strip():
         raise BadOption("FILE is empty; it is a URDF or MJCF file, a saved model, or library:NAME.")
     _refuse_what_is_no_description(file)
-    return ist.load(file, base, repair=repair, ground=ground)
+    return ist.load(file, base, repair=repair, ground=ground, packages=packages)
 
 
 def _refuse_what_is_no_description(file: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from isthmus.errors import BadOption, UnknownName, did_you_mean
 
@@ -31,12 +31,14 @@ def numbers(text: str, where: str) -> list[float]:
     return [number(part, where) for part in text.replace(",", " ").split()]
 
 
-def named_numbers(text: str, names: Sequence[str], where: str) -> dict[str, float]:
-    """`name=number` between commas; the names must be among `names`."""
+def named_numbers(
+    text: str, names: Sequence[str], where: str, also: Mapping[str, str] | None = None
+) -> dict[str, float]:
+    """`name=number` between commas; the names must be among `names`, or keys of `also`, which gives their own names."""
     found: dict[str, float] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = part.rpartition("=")
-        name = name.strip()
+        name = (also or {}).get(name.strip(), name.strip())
         if not equals or not name:
             raise BadOption(f"{where}: {part!r} is not of the form NAME=NUMBER.")
         if name not in names:

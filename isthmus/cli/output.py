@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
+import json
 import os
 import sys
 import threading
@@ -59,8 +61,26 @@ def show(*parts: Any) -> None:
     sys.stdout.flush()
 
 
-def forgive_encodings() -> None:
-    """Replaces what a terminal cannot show, instead of failing."""
+def show_json(data: Any) -> None:
+    """Plain data as JSON on stdout, with letters that its encoding lacks as `\\uXXXX`."""
+    write = functools.partial(json.dumps, data, indent=2, allow_nan=False)
+    text = write(ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = write(ensure_ascii=True)
+    print(text)
+
+
+def prepare_streams() -> None:
+    """Opens a stdout or stderr that was closed (`>&-`) on nothing; letters it cannot show are replaced."""
+    for name, mode in (
+        ("stdin", "r"),
+        ("stdout", "w"),
+        ("stderr", "w"),
+    ):  # in the order of their numbers
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - as long as the process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

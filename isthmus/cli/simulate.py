@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 import isthmus as ist
-from isthmus.cli.models import Base, Repair, load_model
+from isthmus.cli.models import Base, Packages, Repair, load_model
 from isthmus.cli.numbers import named_numbers, positive
 from isthmus.cli.output import in_background, say, target, working
 from isthmus.errors import BadOption
@@ -41,7 +41,7 @@ class Simulate:
     """zero; numbers such as 1.5,-0.2 or elbow=1.5 (constant); sine:AMPLITUDE,HERTZ; chirp:AMPLITUDE,HERTZ,HERTZ, both
     with @JOINT to drive some joints only; or a .csv or .npz file with columns named as the joints."""
     q: Annotated[str, arg(metavar="NAME=NUMBER,…", help_behavior_hint="")] = ""
-    """Positions at the start [rad, m], such as elbow=0.5,trunk.z=0.4; the others are neutral."""
+    """Positions at the start [rad, m], such as elbow=0.5,trunk.z=0.4 (joint or link); the others are neutral."""
     v: Annotated[str, arg(metavar="NAME=NUMBER,…", help_behavior_hint="")] = ""
     """Velocities at the start [rad/s, m/s], such as elbow=1,trunk.vx=0.4; the others are zero."""
     out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
@@ -62,6 +62,8 @@ class Simulate:
     """Put a horizontal plane at this height [m]."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
+    packages: Packages = ()
+    """Folders in which meshes of a URDF (package://…) are looked for."""
 
     def run(self) -> int:
         """Simulates, writes, and says what it did."""
@@ -73,7 +75,7 @@ class Simulate:
         if not 1 <= self.substeps <= MAX_SUBSTEPS:
             raise BadOption(f"--substeps must be from 1 to {MAX_SUBSTEPS}, not {self.substeps}.")
         files = self._targets()
-        model = load_model(self.file, self.base, self.repair, self.ground)
+        model = load_model(self.file, self.base, self.repair, self.ground, self.packages)
         commands = read_commands(self.control, model)
         steps = self._steps(commands)
         record = tuple(n.strip() for name in self.record for n in name.split(",") if n.strip())
@@ -161,14 +163,25 @@ def _start(model: ist.Model, q: str, v: str) -> ist.State:
     neutral = ist.State.neutral(model)
     names_q, names_v = coordinate_names(model), dof_names(model)
     start_q, start_v = np.array(neutral.q), np.array(neutral.v)
-    for name, value in named_numbers(q, names_q, "--q").items():
+    for name, value in named_numbers(q, names_q, "--q", _by_link(model, names_q)).items():
         start_q[names_q.index(name)] = value
-    for name, value in named_numbers(v, names_v, "--v").items():
+    for name, value in named_numbers(v, names_v, "--v", _by_link(model, names_v)).items():
         start_v[names_v.index(name)] = value
     unit = np.asarray(normalise(model, start_q))
     if not np.all(np.isfinite(unit)):
         raise BadOption("--q: a quaternion cannot be zero.")
     return ist.State(unit, start_v, neutral.memory)
+
+
+def _by_link(model: ist.Model, names: list[str]) -> dict[str, str]:
+    """`trunk.z` -> `root_joint.z`: names by the link that a joint carries, where no joint is called so."""
+    joints = dict(zip(model.joint_names, model.link_names, strict=True))
+    parts = (name.rpartition(".") for name in names if name not in joints)
+    return {
+        f"{joints[joint]}.{part}": f"{joint}.{part}"
+        for joint, _, part in parts
+        if joints[joint] not in joints
+    }
 
 
 def _refuse_too_large(model: ist.Model, steps: int, record: tuple[str, ...]) -> None:

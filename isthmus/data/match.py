@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 import numpy as np
 
+from isthmus.data import stamps
 from isthmus.data.missing import ADDRESS, Match, address_of, described, listed, missing
-from isthmus.data.names import COMPONENTS, Dictionary, Target, revealed
+from isthmus.data.names import COMPONENTS, STAMPS, TOPIC, Dictionary, Target, plain, revealed, tails
 from isthmus.data.options import Options
 from isthmus.data.tables import Table
 from isthmus.data.units import IN_NAMES, Unit, factor, is_unit
@@ -33,8 +35,12 @@ def match(tables: list[Table], model: Model | None, options: Options) -> list[Mo
     found = [
         matching(each, words, t.source, options) for each, t in zip(columns, tables, strict=True)
     ]
+    for each in found:
+        _refuse_doubles(each)
     _check_whole(found, model, options)
-    return [assembled(*each, options) for each in zip(columns, found, tables, strict=True)]
+    values = [in_si(*each, options) for each in zip(columns, found, strict=True)]
+    begin = None if options.runs else stamps.earliest(each.get(Target("t")) for each in values)
+    return [assembled(*each, begin, options) for each in zip(values, found, tables, strict=True)]
 
 
 def _check_names(tables: list[Table], options: Options) -> None:
@@ -86,7 +92,7 @@ def renamed(table: Table, options: Options) -> dict[str, np.ndarray]:
 def matching(
     columns: dict[str, np.ndarray], words: Dictionary, source: str, options: Options
 ) -> Match:
-    """Each column's target; two columns may not have the same one."""
+    """Each column's target, by its name."""
     found, numbered = Match(source, words.joints, {}, {}, [], []), words.numbered(columns)
     for column in columns:
         target, unit = Target("t") if column == options.time else words.find(column), None
@@ -107,8 +113,24 @@ def matching(
             if unit:
                 found.said[column] = unit
     _take_numbered(found, words, options)
-    _refuse_doubles(found)
+    _find_time(found, columns, options)
     return found
+
+
+def _find_time(found: Match, columns: dict[str, np.ndarray], options: Options) -> None:
+    """Stamps behind the name of a topic, where nothing else is the time; and units that the size of stamps says."""
+    if options.rate is None and Target("t") not in found.targets.values():
+        behind = [c for c in found.extra if any(plain(f) in STAMPS for _, f in tails(c))]
+        behind = [c for c in behind if TOPIC.match(c)] or behind
+        if len(behind) == 1:
+            found.targets[behind[0]] = Target("t")
+            found.extra.remove(behind[0])
+    for column, target in found.targets.items():
+        unit = stamps.unit_of(plain(column), columns[column]) if target == Target("t") else None
+        if unit and column not in found.said:
+            found.said[column] = unit
+            if options.units.keys().isdisjoint(_unit_keys(found.joints, column, target)):
+                found.notes.append(f"the time stamps of {column!r} are taken as {unit}.")
 
 
 def _take_numbered(found: Match, words: Dictionary, options: Options) -> None:
@@ -171,10 +193,14 @@ def in_si(
         if unit is not None and scale is None and column in found.said:
             what = described(found.joints, target)
             found.notes.append(f"the unit that {column!r} says is no unit of {what}.")
-        values[target] = columns[column] * (1.0 if scale is None else scale)
+        factor_to_si = 1.0 if scale is None else scale
+        if target.key == "t":
+            values[target] = stamps.in_seconds(columns[column], factor_to_si)
+        else:
+            values[target] = stamps.as_float(columns[column]) * factor_to_si
     for column in found.extra:
         unit = options.units.get(column, options.units.get(f"extra/{column}", 1.0))
-        values[Target(f"extra/{column}")] = columns[column] * factor(unit, "")
+        values[Target(f"extra/{column}")] = stamps.as_float(columns[column]) * factor(unit, "")
     return values
 
 
@@ -212,11 +238,15 @@ def _measured(target: Target) -> str:
 
 
 def assembled(
-    columns: dict[str, np.ndarray], found: Match, table: Table, options: Options
+    values: dict[Target, np.ndarray],
+    found: Match,
+    table: Table,
+    begin: Decimal | None,
+    options: Options,
 ) -> Motion:
-    """Arrays of the columns; what no column has is NaN."""
-    rows, values = table.rows, in_si(columns, found, options)
-    time = _time(values.pop(Target("t"), None), rows, found, options)
+    """Arrays of the columns; what no column has is NaN. Exact time stamps are counted from `begin`."""
+    rows = table.rows
+    time = _time(values.pop(Target("t"), None), rows, begin, found, options)
     each = spans(found.joints)
     wide = dict.fromkeys(("v", *BY_DOF), sum(len(s.v) for s in each)) | {
         "q": sum(len(s.q) for s in each)
@@ -237,20 +267,25 @@ def assembled(
     return Motion(time, q, v, arrays, found.joints, about)
 
 
-def _time(stamps: np.ndarray | None, rows: int, found: Match, options: Options) -> np.ndarray:
+def _time(
+    given: np.ndarray | None, rows: int, begin: Decimal | None, found: Match, options: Options
+) -> np.ndarray:
     """Time stamps [s]; from the rate where there are none."""
-    if stamps is None and options.rate is None:
+    if given is None and options.rate is None:
         raise BadMotion(
             f"{found.source!r} has no column of time stamps{_hint_of_time(found)}; name it with time='…', or say "
             "rate=… [rows a second] if there is none."
         )
-    if stamps is None:
+    if given is None:
         return np.arange(rows) / float(options.rate or 1.0)
     if options.rate is not None:
         raise BadOption(
             f"{found.source!r} has time stamps, so rate= is one too many; leave them out with columns={{'…': None}}."
         )
-    return stamps
+    if given.dtype.kind == "O":
+        first = given[0] if begin is None else begin
+        found.notes.append(f"time is counted from the first row, which was at {first:.3f} s.")
+    return stamps.since(given, begin)
 
 
 def _hint_of_time(found: Match) -> str:

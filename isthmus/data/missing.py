@@ -31,17 +31,24 @@ class Match:
     notes: list[str]
 
 
-def missing(found: Match, model: Model | None) -> Iterator[str]:
-    """Yields one message if columns are missing; it also lists the unexpected ones."""
+def without_column(found: Match) -> list[Target]:
+    """Coordinates that have no column, though the log measures others of their kind, or though it should."""
     have = set(found.targets.values())
-    gone = []
+    gone: list[Target] = []
     for key, width in (("q", 0), ("v", 1)):
         count = sum(len(span.q if width == 0 else span.v) for span in spans(found.joints))
         lost = [Target(key, (i,)) for i in range(count) if Target(key, (i,)) not in have]
-        if key == "v" and len(lost) == count and any(t.key == "q" for t in have):
-            found.notes.append("positions only: motion.velocities() derives velocities.")
-        elif len(lost) < count or (key == "q" and not any(_places(t) for t in have)):
+        if len(lost) < count or (key == "q" and not any(_places(t) for t in have)):
             gone += lost
+    return gone
+
+
+def missing(found: Match, model: Model | None) -> Iterator[str]:
+    """Yields one message if columns are missing; it also lists the unexpected ones."""
+    have, gone = set(found.targets.values()), without_column(found)
+    keys = {target.key for target in have}
+    if "q" in keys and "v" not in keys and found.joints:
+        found.notes.append("positions only: motion.velocities() derives velocities.")
     if not any(target.key != "t" for target in have):
         whom = "any joint" if model is None else f"{model.name!r}"
         yield (

@@ -27,7 +27,13 @@ WORDS: dict[str, str] = {
 }
 """Words for each quantity, before or behind the name of a joint."""
 TIMES = """t time timestamp timestamps stamp time_s t_s sec secs seconds time_sec time_stamp elapsed
-header_stamp""".split()
+header_stamp rosbagtimestamp rosbag_timestamp""".split()
+STAMPS = ("header_stamp", "stamp", "timestamp", "time")
+"""Time stamps behind the name of a topic; they count where no column is the time by its whole name."""
+TOPIC = re.compile(r"/?(?:[^/.\[]+[/.])*?(?:joint_states?|field)[/.]")
+"""What ROS tools write before the fields of joint states: `/joint_states/`, `robot.joint_states.`, `field.`."""
+WANTED = re.compile(r"command|cmd|desired|reference|target|setpoint|goal|error")
+"""Topics with these words hold what was wanted, not what was measured."""
 SYNONYMS: dict[str, str] = {
     "x": "x position_x pos_x translation_x", "y": "y position_y pos_y translation_y",
     "z": "z position_z pos_z translation_z", "angle": "angle yaw theta",
@@ -54,6 +60,13 @@ class Target:
 def plain(name: str) -> str:
     """Without case; all separators alike."""
     return re.sub(r"[^0-9a-zµ°]+", "_", name.casefold()).strip("_")
+
+
+def tails(column: str) -> Iterator[tuple[str, str]]:
+    """`/joint_states/elbow/position` -> topic `/joint_states` and field `elbow/position`, and all other cuts."""
+    for cut in re.finditer(r"[/.]", column.removeprefix("/")):
+        start = cut.start() + column.startswith("/")
+        yield column[:start], column[start + 1 :]
 
 
 class Dictionary:
@@ -96,7 +109,18 @@ class Dictionary:
         """The target of a column; None if its name is unknown."""
         if column.split("/")[0] in FAMILIES and "/" in column:
             return self._address(column)
-        return self.spellings.get(plain(column))
+        return self.spellings.get(plain(column)) or self._behind_topic(column)
+
+    def _behind_topic(self, column: str) -> Target | None:
+        """`/joint_states/elbow/position`: a joint together with a quantity, behind the name of a topic."""
+        alone = {"t", *map(plain, dict(self.joints))}
+        for topic, field in tails(column):
+            target = self.spellings.get(plain(field))
+            if target is None or target.key == "t" or plain(field) in alone:
+                continue
+            wanted = WANTED.search(topic.casefold()) and target.key in ("q", "v")
+            return None if wanted else target
+        return None
 
     def _address(self, column: str) -> Target | None:
         """`joint/torque[elbow]`, `joint/elbow/torque`, `point/tip/position/x`, `link/pose[0,3]`, `extra/current`."""
@@ -139,17 +163,19 @@ class Dictionary:
     def numbered(self, columns: Iterable[str]) -> dict[str, Target]:
         """`q1 q2`, `tau[0] tau[1]`: numbered columns, where there is one for every coordinate, in their order."""
         words = {word: key for key, text in WORDS.items() for word in text.split()}
-        groups: dict[str, dict[int, str]] = {}
+        groups: dict[tuple[str, str], dict[int, str]] = {}
         for column in columns:
-            found = re.fullmatch(r"(.*?)_?(\d+)", plain(column))
+            topic = found[0] if (found := TOPIC.match(column)) else ""
+            found = re.fullmatch(r"(.*?)_?(\d+)", plain(column.removeprefix(topic)))
             if found and found[1] in words:
-                groups.setdefault(words[found[1]], {})[int(found[2])] = column
-        taken = {}
-        for key, numbers in groups.items():
+                groups.setdefault((words[found[1]], topic), {})[int(found[2])] = column
+        taken: dict[str, dict[str, Target]] = {}
+        for (key, _), numbers in groups.items():
             want = len(self.coordinates if key == "q" else self.dofs)
             if len(numbers) == want and min(numbers) in (0, 1) and max(numbers) - min(numbers) == want - 1:  # fmt: skip
-                taken |= {numbers[n]: Target(key, (i,)) for i, n in enumerate(sorted(numbers))}
-        return taken
+                own = {numbers[n]: Target(key, (i,)) for i, n in enumerate(sorted(numbers))}
+                taken[key] = {} if key in taken else own  # of two topics, neither is taken
+        return {column: target for own in taken.values() for column, target in own.items()}
 
 
 # joints that the columns themselves reveal -----------------------------------------------------------------
@@ -168,6 +194,7 @@ def revealed(columns: Iterable[str]) -> JointList:
 def _owner(column: str, key: str, columns: list[str]) -> str | None:
     """The joint, or the joint and part, that a column of positions or velocities belongs to."""
     quantity = "position" if key == "q" else "velocity"
+    column = TOPIC.sub("", column, count=1) if TOPIC.match(column) else column
     if found := re.fullmatch(rf"joint/{quantity}\[(.+)\]|joint/(.+)/{quantity}", column):
         return found[1] or found[2]
     if column.split("/")[0] in FAMILIES:

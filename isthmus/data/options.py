@@ -67,6 +67,9 @@ class Options:
                 raise BadOption(
                     f"{name} must be the name of a column, not {getattr(self, name)!r}."
                 )
+        for column, meant in self.columns.items():
+            if not isinstance(meant, str | None):
+                raise BadOption(f"columns: {column!r} must be a name or None, not {meant!r}.")
         for unit in self.units.values():
             factor(unit, "")
         if self.rate is not None and not _positive(self.rate):

@@ -15,8 +15,10 @@ from isthmus.data.datasets import read_dataset
 from isthmus.data.doubts import doubts
 from isthmus.data.match import match
 from isthmus.data.options import Options, checked
+from isthmus.data.stamps import as_float
 from isthmus.data.tables import TEXTS, Table, found_files, read_tables
 from isthmus.data.tidy import tidied
+from isthmus.entry import check_arguments
 from isthmus.errors import BadMotion, DataWarning
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
@@ -26,6 +28,7 @@ TEXT_RATE = 1e7
 """Bytes of a text file that are read in a second, about."""
 
 
+@check_arguments
 def read_motion(
     path: Any,
     model: Model | None = None,
@@ -98,7 +101,7 @@ def _by_run(table: Table, options: Options) -> list[Table]:
     """The rows of each value of the column that numbers the runs."""
     if options.runs is None or options.runs not in table.columns:
         return [table]
-    numbers = table.columns[options.runs]
+    numbers = as_float(table.columns[options.runs])
     parts = []
     if not np.any(np.isfinite(numbers)):
         raise BadMotion(f"the column {options.runs!r} of {table.source!r} numbers no run.")

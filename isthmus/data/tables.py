@@ -11,6 +11,7 @@ import dataclasses
 import io
 import itertools
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,18 +22,18 @@ from typing import Any
 import numpy as np
 
 from isthmus.data.options import Options
+from isthmus.data.stamps import EPOCH, from_cells, kept
 from isthmus.describe.files import read_bytes
+from isthmus.disk import PathLike, check_size, is_folder, opened
 from isthmus.errors import BadFile, BadOption, MissingFile
 from isthmus.motion.files import npz_arrays, signal_column
 
-PathLike = str | os.PathLike[str]
-
-LARGEST = 4 << 30
-"""Bytes of a file that we try to hold in memory at once."""
 TEXTS = (".csv", ".tsv", ".txt", ".log", ".dat")
 """Endings of text files."""
 BLANK = {"", "nan", "na", "n/a", "null", "none", "-"}
 CHUNK = 4096
+NAMES = re.compile(r"%\w")
+"""How the line of names of `rostopic echo -p` begins: `%time,field.position0`; other lines with % are comments."""
 OTHERS = {
     ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5", ".parquet": "parquet", ".pq": "parquet",
     ".mcap": "ros", ".db3": "ros", ".bag": "ros",
@@ -57,16 +58,17 @@ def read_tables(path: PathLike, options: Options) -> list[Table]:
     """The tables of a file; several only where it has several clocks."""
     file = Path(path)
     kind = file.suffix.lower()
+    check_size(file)
     if kind in OTHERS or (file.is_dir() and (file / "metadata.yaml").is_file()):
         if not file.exists():
             read_bytes(path)  # says what is missing, with its neighbour
         reader = import_module(f"isthmus.data.tables_{OTHERS.get(kind, 'ros')}")
-        return reader.read(path, options)
-    _check_size(file)
+        with opened(path, reader.WHAT):
+            return reader.read(path, options)
     if kind == ".npz":
         return [Table(str(path), npz_columns(path))]
     if kind in TEXTS:
-        return [Table(str(path), csv_columns(path, options.header))]
+        return [csv_table(path, options.header)]
     if not file.exists():
         read_bytes(path)
     raise BadFile(
@@ -75,44 +77,71 @@ def read_tables(path: PathLike, options: Options) -> list[Table]:
     )
 
 
-def _check_size(file: Path) -> None:
-    try:
-        size = file.stat().st_size
-    except OSError:
-        return  # what is wrong with it is said where it is opened
-    if size > LARGEST:
-        raise BadFile(
-            f"{str(file)!r} has {size / 2**30:.3g} GiB, more than the {LARGEST / 2**30:.3g} GiB we hold in memory "
-            "at once; split it into runs and read them by a pattern."
-        )
-
-
 # CSV -----------------------------------------------------------------------------------------------------
 
 
 def csv_columns(path: PathLike, header: Sequence[str] | None) -> dict[str, np.ndarray]:
-    """The columns of a text file: a line of names (or `header`), then lines of numbers."""
+    """The columns of `csv_table`."""
+    return csv_table(path, header).columns
+
+
+def csv_table(path: PathLike, header: Sequence[str] | None) -> Table:
+    """A text file: a line of names (or `header`), then lines of numbers; columns of text are left out."""
     text, mark = _text(path)
     lines = _lines(path, text, mark)
-    if header is None:
-        _, names = next(lines, (0, []))
-        if not names:
-            raise BadFile(f"{str(path)!r} is empty.")
-        if all(_is_number(name) for name in names):
-            raise BadFile(
-                f"{str(path)!r} begins with numbers, not with the names of its columns; "
-                f"name all {len(names)} with header=[...]."
-            )
-    else:
-        names = [str(name) for name in header]
+    names = _names(path, lines) if header is None else [str(name) for name in header]
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise BadFile(f"{str(path)!r} has two columns called {twice[0]!r}.")
     values = _at_once(text if header else text.lstrip().partition("\n")[2], mark, len(names))
-    if values is None:  # blanks, or something wrong that must be found
+    words: dict[str, str] = {}
+    if values is None:  # blanks, text, or something wrong that must be found
         some = iter(lambda: list(itertools.islice(lines, CHUNK)), [])
-        chunks = [_chunk(path, names, each) for each in some]
+        chunks = []
+        for each in some:
+            words = words if chunks else _words(names, each)
+            chunks.append(_chunk(path, names, each, words))
         values = np.concatenate(chunks) if chunks else np.zeros((0, len(names)))
-    return dict(zip(names, values.T.copy(), strict=True))
+    columns = dict(zip(names, values.T.copy(), strict=True))
+    dated = [name for name, x in columns.items() if len(x) and abs(x[0]) > EPOCH]
+    if dated:  # float64 rounds them: once more as they are written
+        rows = [cells for _, cells in _lines(path, text, mark) if len(cells) >= len(names)]
+        for name in dated:
+            cells = [row[names.index(name)] for row in rows[-len(values) :]]
+            columns[name] = from_cells(cells)
+    columns = {_by_word(name, words): x for name, x in columns.items() if name not in words}
+    notes = (f"left out, since they hold text: {', '.join(map(repr, words))}.",) if words else ()
+    return Table(str(path), columns, notes)
+
+
+def _names(path: PathLike, lines: Iterator[tuple[int, list[str]]]) -> list[str]:
+    """The names of the columns, from the first line."""
+    _, names = next(lines, (0, []))
+    if not names:
+        raise BadFile(f"{str(path)!r} is empty.")
+    if all(_is_number(name) for name in names):
+        raise BadFile(
+            f"{str(path)!r} begins with numbers, not with the names of its columns; "
+            f"name all {len(names)} with header=[...]."
+        )
+    return names
+
+
+def _words(names: list[str], lines: list[tuple[int, list[str]]]) -> dict[str, str]:
+    """Columns of text, without any number, with their first cells; none where all are text."""
+    found = {}
+    for name, cells in zip(names, zip(*(cells for _, cells in lines), strict=False), strict=False):
+        written = [cell for cell in cells if cell.lower() not in BLANK]
+        if written and not any(_is_number(cell.replace(",", ".")) for cell in written):
+            found[name] = written[0]
+    return found if len(found) < len(names) else {}
+
+
+def _by_word(name: str, words: Mapping[str, str]) -> str:
+    """`field.position0` -> `field.position[elbow]` where `field.name0` holds the word `elbow`."""
+    if found := re.fullmatch(r"(.*?)([a-z]+)(\d+)", name):
+        word = words.get(f"{found[1]}name{found[3]}")
+        return name if word is None else f"{found[1]}{found[2]}[{word}]"
+    return name
 
 
 def _text(path: PathLike) -> tuple[str, str]:
@@ -143,10 +172,15 @@ def _at_once(body: str, mark: str, width: int) -> np.ndarray | None:
 def _lines(path: PathLike, text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
     """Cells of each line that holds something, with its number."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    begins = True
     try:
         for cells in reader:
-            if any(cell.strip() for cell in cells) and not cells[0].startswith("%"):
-                yield reader.line_num, [cell.strip().lstrip("# ") for cell in cells]
+            is_comment = (
+                cells and cells[0].startswith("%") and not (begins and NAMES.match(cells[0]))
+            )
+            if any(cell.strip() for cell in cells) and not is_comment:
+                begins = False
+                yield reader.line_num, [cell.strip().lstrip("#% ") for cell in cells]
     except csv.Error as failed:
         raise BadFile(
             f"{str(path)!r}, line {reader.line_num}: {failed}; was the file written to its end?"
@@ -161,7 +195,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _chunk(path: PathLike, names: list[str], lines: list[tuple[int, list[str]]]) -> np.ndarray:
+def _chunk(
+    path: PathLike, names: list[str], lines: list[tuple[int, list[str]]], words: Mapping[str, str]
+) -> np.ndarray:
     for number, cells in lines:
         if len(cells) == len(names) + 1 and not cells[-1]:
             cells.pop()  # a separator at the end of the line
@@ -173,13 +209,15 @@ def _chunk(path: PathLike, names: list[str], lines: list[tuple[int, list[str]]])
     try:
         return np.array([cells for _, cells in lines], dtype=np.float64)
     except ValueError:
-        return np.array([_numbers(path, number, names, cells) for number, cells in lines])
+        return np.array([_numbers(path, number, names, cells, words) for number, cells in lines])
 
 
-def _numbers(path: PathLike, line: int, names: list[str], cells: list[str]) -> list[float]:
+def _numbers(
+    path: PathLike, line: int, names: list[str], cells: list[str], words: Mapping[str, str]
+) -> list[float]:
     numbers = []
     for name, cell in zip(names, cells, strict=True):
-        if cell.lower() in BLANK:
+        if cell.lower() in BLANK or name in words:
             numbers.append(np.nan)
         elif _is_number(cell):
             numbers.append(float(cell))
@@ -219,7 +257,7 @@ def as_columns(source: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.nd
             column = labels[index[0]] if labels else signal_column(short, index)
             if column in columns:
                 raise BadFile(f"{source!r} has two columns called {column!r}.")
-            columns[column] = x[(slice(None), *index)].astype(np.float64)
+            columns[column] = kept(x[(slice(None), *index)])
     return columns
 
 
@@ -242,6 +280,7 @@ def found_files(path: Any) -> tuple[list[Path], bool]:
             raise BadOption(f"a path, a pattern with * or a list of paths is needed, not {path!r}.")
         return [file for each in path for file in found_files(each)[0]], True
     text = os.fspath(path)
+    is_folder(text)  # refuses a name that no file can have
     if not any(mark in text for mark in "*?[") or Path(text).exists():
         return [Path(text)], False
     anchor = Path(Path(text).anchor)

@@ -10,7 +10,10 @@ import numpy as np
 from isthmus.data.names import TIMES, plain
 from isthmus.data.options import Options
 from isthmus.data.tables import Table, as_columns
-from isthmus.errors import BadFile, MissingExtra
+from isthmus.disk import check_size
+from isthmus.errors import MissingExtra
+
+WHAT = "HDF5 file"
 
 
 def read(path: str | os.PathLike[str], options: Options) -> list[Table]:
@@ -20,18 +23,17 @@ def read(path: str | os.PathLike[str], options: Options) -> list[Table]:
     except ImportError:
         raise MissingExtra("h5py", "hdf5", f"Reading {str(path)!r}") from None
     arrays: dict[str, np.ndarray] = {}
+    size = 0
 
     def keep(name: str, item: Any) -> None:
+        nonlocal size
         if isinstance(item, h5py.Dataset) and item.ndim > 0:
+            size += item.nbytes
+            check_size(path, size)
             arrays.update(_fields(name, _values(item)))
 
-    try:
-        with h5py.File(path, "r") as file:
-            file.visititems(keep)
-    except OSError:
-        empty = os.path.getsize(path) == 0
-        why = "empty" if empty else "no HDF5 file, or was not written to its end"
-        raise BadFile(f"{str(path)!r} is {why}.") from None
+    with h5py.File(path, "r") as file:
+        file.visititems(keep)
     return by_clock(str(path), arrays, options)
 
 

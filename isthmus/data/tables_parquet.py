@@ -9,22 +9,22 @@ import numpy as np
 
 from isthmus.data.options import Options
 from isthmus.data.tables import Table, as_columns
+from isthmus.disk import check_size
 from isthmus.errors import BadFile, MissingExtra
+
+WHAT = "Parquet file"
 
 
 def read(path: str | os.PathLike[str], options: Options) -> list[Table]:
     """The one table of a Parquet file."""
     try:
-        import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise MissingExtra("pyarrow", "parquet", f"Reading {str(path)!r}") from None
-    try:
+    if os.path.isfile(path):  # or a folder of such files
+        table = _bounded(path, parquet.ParquetFile).flatten()
+    else:
         table = parquet.read_table(path).flatten()
-    except (pyarrow.ArrowInvalid, OSError) as failed:
-        raise BadFile(
-            f"{str(path)!r} is no Parquet file, or was not written to its end: {str(failed).splitlines()[0]}."
-        ) from None
     arrays: dict[str, np.ndarray] = {}
     notes: list[str] = []
     for name in table.column_names:
@@ -34,6 +34,20 @@ def read(path: str | os.PathLike[str], options: Options) -> list[Table]:
         if values is not None:
             arrays[name] = values
     return [Table(str(path), as_columns(str(path), arrays), tuple(notes))]
+
+
+def _bounded(path: str | os.PathLike[str], opener: Any) -> Any:
+    """The table of one file, part by part, so that its size is known before it fills the memory."""
+    import pyarrow
+
+    with opener(path) as file:
+        check_size(path, 8 * file.metadata.num_rows * file.metadata.num_columns)
+        parts, size = [], 0
+        for part in file.iter_batches():
+            size += part.nbytes
+            check_size(path, size)
+            parts.append(part)
+        return pyarrow.Table.from_batches(parts, file.schema_arrow)
 
 
 def _values(source: str, name: str, column: Any, notes: list[str]) -> np.ndarray | None:
@@ -52,6 +66,8 @@ def _values(source: str, name: str, column: Any, notes: list[str]) -> np.ndarray
         width = next(len(row) for row in rows if row is not None)
         blank = [np.nan] * width
         return np.array([blank if row is None else row for row in rows], dtype=np.float64)
+    if types.is_integer(kind) and not column.null_count:
+        return column.to_numpy(zero_copy_only=False)
     if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
         return column.cast("float64").to_numpy(zero_copy_only=False)
     return None

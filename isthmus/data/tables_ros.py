@@ -16,8 +16,9 @@ import numpy as np
 
 from isthmus.data.options import Options
 from isthmus.data.tables import Table
-from isthmus.errors import BadFile, BadMotion, BadOption, MissingExtra, did_you_mean
+from isthmus.errors import BadMotion, BadOption, MissingExtra, did_you_mean
 
+WHAT = "bag"
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 QUANTITIES = {"position": "joint/position", "velocity": "joint/velocity", "effort": "joint/control"}
 LONGEST = 64
@@ -31,20 +32,12 @@ def read(path: str | os.PathLike[str], options: Options) -> list[Table]:
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
         raise MissingExtra("rosbags", "ros", f"Reading {str(path)!r}") from None
-    try:
-        with AnyReader([Path(path)], default_typestore=get_typestore(Stores.LATEST)) as bag:
-            chosen = _chosen(str(path), bag.topics, options)
-            found = {
-                topic: _messages(bag, [c for c in bag.connections if c.topic == topic])
-                for topic in chosen
-            }
-    except (BadMotion, BadOption):
-        raise
-    except Exception as failed:  # the library lets errors of its storage through, of many kinds
-        why = str(failed).strip().splitlines()[0] if str(failed).strip() else type(failed).__name__
-        raise BadFile(
-            f"{str(path)!r} is no bag, or was not written to its end: {why.rstrip('.')}."
-        ) from None
+    with AnyReader([Path(path)], default_typestore=get_typestore(Stores.LATEST)) as bag:
+        chosen = _chosen(str(path), bag.topics, options)
+        found = {
+            topic: _messages(bag, [c for c in bag.connections if c.topic == topic])
+            for topic in chosen
+        }
     begin = min((stamps[0] for stamps, _ in found.values() if stamps), default=0)
     return [
         _table(f"{path}:{topic}", stamps, rows, begin) for topic, (stamps, rows) in found.items()

@@ -15,9 +15,6 @@ from isthmus.motion.rows import GAP, take, usual_step
 from isthmus.motion.smooth import unwrap
 from isthmus.motion.spans import known_spans
 
-EPOCH = 1e8
-"""Stamps beyond that many seconds are counted from a date, not from a start."""
-
 
 def tidied(motion: Motion, options: Options) -> list[Motion]:
     """The motion as the options want it; in pieces if it is to be split at its gaps."""
@@ -37,10 +34,6 @@ def _checked(motion: Motion) -> Motion:
     arrays = [x for x in (motion.q, motion.v, *motion.signals.values()) if x is not None]
     if not any(np.any(np.isfinite(x)) for x in arrays):
         raise BadMotion(f"{motion.name!r} holds no number besides its time stamps: all are NaN.")
-    if abs(t[0]) > EPOCH:
-        begin = float(t[0])
-        note = f"time is counted from the first row, which was at {begin:.3f} s."
-        return dataclasses.replace(motion, t=t - begin).noted(note)
     return motion
 
 

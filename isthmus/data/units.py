@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 from isthmus.errors import BadOption, did_you_mean
 
@@ -34,6 +35,9 @@ IN_NAMES = ("deg", "rad", "ms", "us", "ns", "rpm", "mm")
 """Units that the end of a column's name may say: `elbow_deg`, `t_ms`."""
 
 
+LARGEST_FACTOR = 1e300
+
+
 def _plain(unit: str) -> str:
     """`Nm`, `N m`, `N*m` -> `N·m`; `s^2`, `s2` -> `s²`."""
     unit = re.sub(r"\s*[*·. ]\s*", "·", unit.strip())
@@ -47,7 +51,13 @@ def is_unit(text: str) -> bool:
     return any(_plain(text) in family for family in FACTORS.values())
 
 
-def factor(units: Unit, measures: str) -> float | None:
+def _finite(number: float) -> float:
+    if not abs(number) < LARGEST_FACTOR:
+        raise BadOption(f"a factor to SI must be finite, not {number!r}.")
+    return float(number)
+
+
+def factor(units: Any, measures: str) -> float | None:
     """What to multiply by to get SI where the quantity is an `angle`, a `length`, a `time` …; None: none applies.
 
     `units` is a unit, a plain factor, or several units of which the fitting one is taken. A quantity of unknown kind
@@ -55,7 +65,9 @@ def factor(units: Unit, measures: str) -> float | None:
     """
     for unit in units if isinstance(units, tuple | list) else (units,):
         if isinstance(unit, int | float):
-            return float(unit)
+            return _finite(unit)
+        if not isinstance(unit, str):
+            raise BadOption(f"a unit is a text such as 'deg', or a factor to SI, not {unit!r}.")
         found = {family: f[_plain(unit)] for family, f in FACTORS.items() if _plain(unit) in f}
         if not found:
             known = [name for family in FACTORS.values() for name in family]

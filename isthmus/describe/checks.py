@@ -5,6 +5,7 @@ A rule is a small function that yields sentences. Rules about values skip number
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -17,6 +18,8 @@ from isthmus.describe.tree import outwards
 from isthmus.describe.values import fault_in
 from isthmus.errors import BadDescription, did_you_mean
 
+MOST_OF_A_KIND = 200
+"""Faults that one rule names: a broken file may have one in every line."""
 Rule = Callable[[Description], Iterator[str]]
 ONE_COORDINATE = ("revolute", "prismatic")
 NEEDS_AXIS = ("revolute", "prismatic", "planar")
@@ -33,8 +36,9 @@ def check(description: Description, faults: Sequence[str] = ()) -> None:
 
 
 def faults_of(description: Description, rules: Iterable[Rule] | None = None) -> list[str]:
-    """What each rule says."""
-    return [fault for rule in (RULES if rules is None else rules) for fault in rule(description)]
+    """What each rule says, of its faults the first `MOST_OF_A_KIND`."""
+    chosen = RULES if rules is None else rules
+    return [x for rule in chosen for x in itertools.islice(rule(description), MOST_OF_A_KIND)]
 
 
 def names_differ(description: Description) -> Iterator[str]:

@@ -23,6 +23,7 @@ from isthmus.describe.mjcf_bodies import Tree, floats
 from isthmus.describe.mjcf_left_out import LeftOut, name_at, note_the_rest
 from isthmus.describe.mjcf_mimics import mimics_of
 from isthmus.describe.mjcf_shapes import points_of, shapes_of
+from isthmus.describe.mujoco_log import collected_warnings
 from isthmus.describe.notes import say
 from isthmus.describe.options import ground_height, must_be_one_of, with_ground
 from isthmus.describe.poses import Floats
@@ -132,7 +133,7 @@ def _parse(
     must_be_one_of("repair", repair, tuple(inertias.DONE))
     if base is not None:
         must_be_one_of("base", base, tuple(BASES))
-    m = _compiled(data, compile_with, source)
+    m, doubts = _compiled(data, compile_with, source)
     left = LeftOut()
     found = _description(m, source, left)
     check(found)
@@ -140,6 +141,8 @@ def _parse(
         raise BadOption(WELDED.format(_it(source)))
     if sentence := left.sentence():
         say(sentence, source)
+    for doubt in dict.fromkeys(doubts):
+        say(f"MuJoCo warns: {doubt}", source)
     return with_ground(_mended(found, repair), height)
 
 
@@ -176,8 +179,10 @@ def _mended(found: Description, repair: str) -> Description:
     return inertias.mended(found) if repair == "nearest" else found
 
 
-def _compiled(data: bytes, compile_with: Callable[[Any], Any], source: str) -> Any:
-    """The `MjModel`, or a sentence that says why there is none."""
+def _compiled(
+    data: bytes, compile_with: Callable[[Any], Any], source: str
+) -> tuple[Any, list[str]]:
+    """The `MjModel` and what MuJoCo warns of, or a sentence that says why there is none."""
     root = root_tag(data)
     if root is None:
         parse_xml(data, source)  # empty, binary, or no XML
@@ -190,13 +195,14 @@ def _compiled(data: bytes, compile_with: Callable[[Any], Any], source: str) -> A
     except ImportError:
         raise MissingExtra("mujoco-core", "mjcf", f"reading MJCF ({_it(source)})") from None
     try:
-        m = compile_with(mujoco)
+        with collected_warnings(mujoco) as doubts:
+            m = compile_with(mujoco)
     except (ValueError, mujoco.FatalError) as refused:
         parse_xml(data, source)  # says better where an XML is broken
         raise BadDescription(_shortened(str(refused)), source) from None
     if m.nbody < 2:
         raise BadFile(f"{_it(source)} describes no bodies.")
-    return m
+    return m, doubts
 
 
 def _shortened(message: str) -> str:

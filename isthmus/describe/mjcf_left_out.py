@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.errors import first_of
+
 DISABLED = {"filterparent": 1 << 10, "actuation": 1 << 11}
 """Bits of `mjtDisableBit` that have no counterpart."""
 OVERRIDE = 1 << 0
@@ -35,7 +37,8 @@ class LeftOut:
         if not self._kinds:
             return ""
         told = "; ".join(
-            f"{kind} {', '.join(names)}" if names else kind for kind, names in self._kinds.items()
+            f"{kind} {', '.join(first_of(names))}" if names else kind
+            for kind, names in self._kinds.items()
         )
         return f"{opening}: {told}."
 

@@ -8,8 +8,9 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-from isthmus.errors import DescriptionWarning, IsthmusWarning
+from isthmus.errors import LONGEST_FAULT, DescriptionWarning, IsthmusWarning, first_of, shortened
 
+LONGEST_WARNING = 2 * LONGEST_FAULT
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
@@ -45,7 +46,7 @@ class Notes:
     def speak(self) -> None:
         """One warning for each kind of doubt."""
         for kind, about in self.doubts.items():
-            say(kind.format(", ".join(about)), self.source)
+            say(kind.format(", ".join(first_of(about))), self.source)
 
 
 def say(sentence: str, source: str = "", kind: type[IsthmusWarning] = DescriptionWarning) -> None:
@@ -54,7 +55,7 @@ def say(sentence: str, source: str = "", kind: type[IsthmusWarning] = Descriptio
     while frame is not None:
         ours = depth if frame.f_code.co_filename.startswith(PACKAGE) else ours
         frame, depth = frame.f_back, depth + 1
-    text = f"{source}: {sentence}" if source else sentence
+    text = shortened(f"{source}: {sentence}" if source else sentence, LONGEST_WARNING)
     warnings.warn(text, kind, stacklevel=ours + 1)
 
 

@@ -21,7 +21,7 @@ from isthmus.describe.description import (
     Mimic,
 )
 from isthmus.describe.files import PathLike, read_bytes
-from isthmus.describe.notes import Notes, free_name, quoted, say
+from isthmus.describe.notes import Notes, free_name, quoted, say, where
 from isthmus.describe.numbers import ENDLESS, bound
 from isthmus.describe.options import ground_height, must_be_one_of, with_ground
 from isthmus.describe.poses import turned
@@ -52,8 +52,9 @@ OWN = {
 COORDINATES = DOF | {"spherical": 4, "free": 7}
 XACRO = (
     "is a xacro template, not yet a URDF. Expand it first and load the result:"
-    " `xacro robot.urdf.xacro > robot.urdf` (the tool comes with ROS, or by pip install xacro)"
+    " `xacro {} > {}` (the tool comes with ROS, or by pip install xacro)"
 )
+NO_TRAVEL = "the lower limit is above the upper one, which for Bullet means no limits, so these joints have none: {}."
 
 
 def read_urdf(
@@ -156,7 +157,10 @@ def _robot(text: str | bytes, source: str) -> Element:
     root = parse_xml(text, source)
     it = f"the file {source!r}" if source else "the text"
     if _is_xacro(root):
-        raise BadFile(f"{it} {XACRO}.")
+        name = Path(source or "robot.urdf.xacro").name
+        result = f"{name.removesuffix('.xacro').removesuffix('.urdf')}.urdf"
+        result = result if result != name else f"expanded_{name}"
+        raise BadFile(f"{it} {XACRO.format(source or name, result)}.")
     if root.tag != "robot":
         hint = " MJCF has its own reader." if root.tag == "mujoco" else ""
         raise BadFile(f"{it} is no URDF: its root is <{root.tag}>, not <robot>.{hint}")
@@ -276,7 +280,7 @@ def _limits(element: Element, kind: JointKind, read: Attributes) -> Ends:
     """Lower and upper end of travel, and the largest effort; None: no bound.
 
     Without `<limit>`, or where neither end is given, there is none; one end that is missing is 0,
-    as URDF has it.
+    as URDF has it. A lower end above the upper one means that there is none, as in Bullet.
     An effort of 0, which many files write for "not known", is no bound, nor is anything from 1e16 on.
     """
     limit = element.first("limit")
@@ -288,6 +292,9 @@ def _limits(element: Element, kind: JointKind, read: Attributes) -> Ends:
     upper = read.number(limit, "upper", 0.0, infinite=True, stand_in=ENDLESS)
     bounded = kind in ONE_COORDINATE and element.attributes["type"].strip() != "continuous"
     given = bounded and not {"lower", "upper"}.isdisjoint(limit.attributes)
+    if given and lower > upper:
+        read.notes.doubt(NO_TRAVEL, f"{read.owner}{where(limit.line)}")
+        given = False
     return (
         bound(lower) if given else None,
         bound(upper) if given else None,

@@ -19,9 +19,7 @@ from isthmus.errors import BadFile, MissingExtra
 
 SIZELESS = "collision shapes without size were left out: {}."
 UNKNOWN = "collision shapes of a kind that URDF does not have were left out: {}."
-NOT_FOUND = (
-    "meshes not found, so that their shapes were left out: {}. `packages=` says where to look."
-)
+NOT_FOUND = "meshes not found, so that their shapes were left out: {}. `packages=` (--packages) says where to look."
 UNREADABLE = "meshes that could not be read, so that their shapes were left out: {}."
 NEEDS_EXTRA = (
     "meshes that only trimesh and pycollada read (pip install 'isthmus[mesh]'), so that their"

@@ -21,6 +21,10 @@ from types import ModuleType
 from typing import Any
 
 from isthmus.errors import BadOption
+from isthmus.schema import ANY_NUMBER, ANYTHING, TABLE, TEXT, WHOLE, faults_of
+
+RECORD = {"job": TABLE, "result": ANYTHING, "seconds": ANY_NUMBER}
+JOB = {"task": TEXT, "settings": TABLE, "seed": WHOLE}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +65,8 @@ class Record:
             if sum_ != checksum(line):
                 raise ValueError("the checksum of a record is wrong")
         data = json.loads(line)
+        if wrong := [*faults_of(data, RECORD, "a record"), *faults_of(data["job"], JOB, "a job")]:
+            raise ValueError(wrong[0])
         return Record(Job(**data["job"]), data["result"], data["seconds"])
 
 

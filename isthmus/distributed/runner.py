@@ -7,25 +7,20 @@ others there were. Processes are spawned, never forked: a fork of a process that
 from __future__ import annotations
 
 import abc
-import contextlib
-import multiprocessing
-import os
-import signal
-import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import wait
+from multiprocessing.util import Finalize
 from types import TracebackType
-from typing import Any
 
 from isthmus.distributed.job import Job, Record, run
 from isthmus.distributed.store import Store
+from isthmus.distributed.worker import Setup, Worker, ctrl_c_blocked
 from isthmus.errors import BadOption, JobFailed, WorkerDied
 
-Setup = tuple[Callable[..., None], tuple[Any, ...]]
-"""A function, importable by name, and its arguments: called once in every process before its first job."""
 ATTEMPTS = 3
-"""How often jobs are tried again in new processes after a process died."""
+"""How often a job is tried in new processes after its process died."""
 
 
 class AbstractRunner(abc.ABC):
@@ -79,57 +74,63 @@ class Processes(AbstractRunner):
 
     def __init__(self, count: int, setup: Setup | None = None) -> None:
         self.count, self.setup = _at_least_one("processes", count), setup
-        self._pool: ProcessPoolExecutor | None = None
+        self._workers: list[Worker] = []
+        # without it, the interpreter would wait for these processes when it ends
+        Finalize(self, _kill, (self._workers,), exitpriority=1)
 
     def run(self, jobs: Sequence[Job]) -> list[Record]:
         done: dict[int, Record] = {}
-        for _ in range(ATTEMPTS):
-            with contextlib.suppress(BrokenProcessPool):
-                self._collect(jobs, done)
-                return [done[k] for k in range(len(jobs))]
-            self.close()
-        raise WorkerDied(
-            f"a process died {ATTEMPTS} times while it ran its job (out of memory, or killed). Take fewer processes; a "
-            "script that starts some must do its work under `if __name__ == '__main__':`."
-        )
-
-    def _collect(self, jobs: Sequence[Job], done: dict[int, Record]) -> None:
-        """Runs what is not done yet."""
-        pool = self._started()
-        waiting = {k: pool.submit(_run, job) for k, job in enumerate(jobs) if k not in done}
+        waiting, deaths = list(range(len(jobs)))[::-1], Counter[int]()
         try:
-            for k, future in waiting.items():
-                done[k] = future.result()
-        except KeyboardInterrupt:
-            self.kill()
+            while len(done) < len(jobs):
+                self._begin(jobs, waiting)
+                for worker in self._answering():
+                    k, answer = worker.answer()
+                    if isinstance(answer, Record):
+                        done[k] = answer
+                        continue
+                    if answer is not None:
+                        raise JobFailed(answer)
+                    self._workers.remove(worker)
+                    waiting.append(k)
+                    deaths[k] += 1
+                    if deaths[k] == ATTEMPTS:
+                        raise WorkerDied(DIED)
+        except BaseException:
+            self.close()
             raise
-        finally:
-            for future in waiting.values():
-                future.cancel()
+        return [done[k] for k in range(len(jobs))]
 
-    def _started(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self.count,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_prepare,
-                initargs=(self.setup,),
-            )
-        return self._pool
+    def _begin(self, jobs: Sequence[Job], waiting: list[int]) -> None:
+        """Gives waiting jobs to idle processes, and starts processes while there are too few."""
+        for _ in range(min(self.count, len(jobs)) - len(self._workers)):
+            with ctrl_c_blocked():  # no process is started and then forgotten
+                self._workers.append(Worker(self.setup))
+        for worker in self._workers:
+            if worker.job is None and waiting:
+                k = waiting.pop()
+                worker.give(k, jobs[k])
 
-    def kill(self) -> None:
-        """Kills the processes at once."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            running = list((pool._processes or {}).values())
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in running:
-                process.kill()
+    def _answering(self) -> list[Worker]:
+        """Waits until processes have an answer, or have died."""
+        busy = [worker for worker in self._workers if worker.job is not None]
+        ready = wait([worker.pipe for worker in busy])
+        return [worker for worker in busy if worker.pipe in ready]
 
     def close(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(cancel_futures=True)
+        _kill(self._workers)
+
+
+DIED = (
+    f"a process died {ATTEMPTS} times while it ran its job (out of memory, or killed). Take fewer processes; a script "
+    "that starts some must do its work under `if __name__ == '__main__':`."
+)
+
+
+def _kill(workers: list[Worker]) -> None:
+    while workers:
+        workers[-1].kill()
+        workers.pop()
 
 
 class Remembering(AbstractRunner):
@@ -152,26 +153,3 @@ def _at_least_one(what: str, count: int) -> int:
     if count < 1:
         raise BadOption(f"{what} must be 1 or more, not {count!r}.")
     return count
-
-
-# what runs in a process of its own ------------------------------------------------------------------------------
-
-
-def _prepare(setup: Setup | None) -> None:
-    """Ctrl-C is for the parent alone; a process whose parent is gone ends itself."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
-    if setup is not None:
-        function, arguments = setup
-        function(*arguments)
-
-
-def _run(job: Job) -> Record:
-    try:
-        return run(job)
-    except Exception as error:  # not every exception can be pickled, but its text can
-        raise JobFailed(
-            f"{job.task} failed in another process: {type(error).__name__}: {error}"
-        ) from None

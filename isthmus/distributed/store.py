@@ -91,22 +91,22 @@ class Store:
         for number, line in enumerate(lines[1:], start=2):
             try:
                 record = Record.from_text(line)
-            except (ValueError, KeyError, TypeError) as error:
+                self.records[record.job.key] = record
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise BadStore(
                     f"line {number} of {self.path} is damaged: remove it and what follows, then resume."
                 ) from error
-            self.records[record.job.key] = record
         return True
 
     def _check(self, line: str, about: Mapping[str, Any]) -> None:
         try:
             head = json.loads(line)
-            known = head["format"] == FORMAT
-        except (ValueError, KeyError, TypeError):
-            known = False
-        if not known:
+        except (ValueError, RecursionError):
+            head = None
+        head = head if isinstance(head, dict) else {}
+        before = head.get("about")
+        if not isinstance(before, dict) or head.get("format") != FORMAT:
             raise BadStore(f"{self.path} is no file of records ({FORMAT!r}): take another file.")
-        before = head["about"]
         for name in [*before, *(set(about) - set(before))]:
             if before.get(name) != about.get(name):
                 raise BadStore(

@@ -161,12 +161,7 @@ def _by_mass_matrix(
     added: AddedInertia,
 ) -> Joints:
     """The same from `H` and `C`, where joints mimic others or share inertia, beyond what a recursion can do."""
-    H = mass_matrix_at(model, k, link.I)
-    H = H if added.joint is None else H + jnp.diag(added.joint)
-    H = H if added.dof is None else H + added.dof
-    if added.link is not None:
-        J = link_jacobians(model, k)
-        H = H + jnp.einsum("lin,lij,ljm->nm", J, added.link, J)
+    H = total_inertia(model, k, link.I, added)
     C = torques_of(model, k, link, jnp.zeros(model.dof, k.X.dtype))
     if not model.prescribed:
         return jnp.linalg.solve(H, tau - C)
@@ -175,3 +170,17 @@ def _by_mass_matrix(
     given = jnp.zeros(len(rows)) if prescribed is None else prescribed
     rest = jnp.linalg.solve(H[free][:, free], (tau - C)[free] - H[free][:, rows] @ given)
     return jnp.zeros(model.dof, rest.dtype).at[rows].set(given).at[free].set(rest)
+
+
+@exact
+def total_inertia(
+    model: Model, k: Kinematics, inertias: Float[AnyArray, "links 6 6"], added: AddedInertia
+) -> Float[AnyArray, "n n"]:
+    """The mass matrix [kg·m², kg·m, kg] with what is added to it."""
+    H = mass_matrix_at(model, k, inertias)
+    H = H if added.joint is None else H + jnp.diag(added.joint)
+    H = H if added.dof is None else H + added.dof
+    if added.link is not None:
+        J = link_jacobians(model, k)
+        H = H + jnp.einsum("lin,lij,ljm->nm", J, added.link, J)
+    return H

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from isthmus.dynamics.exact import exact
-from isthmus.errors import BadOption
-from isthmus.model.arguments import as_floats, check_finite, check_shape
-from isthmus.model.arrays import is_traced
-from isthmus.model.model import Model
+from isthmus.entry import check_arguments
+from isthmus.model.arguments import check_finite, check_shape
+from isthmus.model.arrays import as_floats, is_traced
 from isthmus.model.state import State, check_state
 
 P = ParamSpec("P")
@@ -30,9 +29,6 @@ def entry(f: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         bound = signature.bind(*args, **kwargs)
         model, given = bound.arguments["model"], bound.arguments
-        if not isinstance(model, Model):
-            name = getattr(f, "__name__", "this function")
-            raise BadOption(f"{name} needs a Model first, not {type(model).__name__}.")
         known = not is_traced(given)
         for name, shape in dims.items():
             if (value := given.get(name)) is None:
@@ -46,7 +42,7 @@ def entry(f: Callable[P, R]) -> Callable[P, R]:
                 check_finite(name, array)
         return inner(*bound.args, **bound.kwargs)
 
-    return wrapped
+    return check_arguments(wrapped)
 
 
 def _dimensions(kinds: dict[str, tuple[Any, ...]]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.describe.mujoco_log import collected_warnings
 from isthmus.errors import MissingExtra
 from isthmus.export.mjcf import to_mjcf
 from isthmus.model.model import Model
@@ -64,11 +65,12 @@ def swim(model: Model, medium: Medium, rows: int, *, seed: int) -> Motion:
     given = np.zeros((rows, model.dof))
     given[:, 3:] = torques(rows, model.dof - 3, rng)
     q, v = np.zeros((2, rows, model.dof))
-    for k in range(rows):
-        q[k], v[k] = data.qpos, data.qvel
-        for _ in range(round(ROW / INNER)):
-            data.qfrc_applied[:] = given[k]
-            mujoco.mj_step(body, data)
+    with collected_warnings(mujoco):
+        for k in range(rows):
+            q[k], v[k] = data.qpos, data.qvel
+            for _ in range(round(ROW / INNER)):
+                data.qfrc_applied[:] = given[k]
+                mujoco.mj_step(body, data)
     return Motion(ROW * np.arange(rows), q, v, {"joint/control": given})
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
 
-from isthmus.errors import BadOption
+from isthmus.entry import check_arguments
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.motion.files import coordinate_names, dof_names
 from isthmus.native.runtime.to_c import CCode, to_c
 from isthmus.native.targets.c.names import identifier, path_name
-from isthmus.simulate.integrate import Integrator, integrator_of
+from isthmus.simulate.integrate import Integrator, IntegratorLike, integrator_of
 from isthmus.simulate.rollout import check_dt, step
 from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.types import Number
@@ -37,14 +37,15 @@ class After(NamedTuple):
     memory_next: Any
 
 
+@check_arguments
 def export_c(
     model: Model,
     path: str | os.PathLike[str] | None = None,
     *,
     dt: Number = 1e-3,
     name: str | None = None,
-    parameters: str = "baked",
-    integrator: str | Integrator = "semi_implicit",
+    parameters: Literal["baked", "arguments"] = "baked",
+    integrator: IntegratorLike = "semi_implicit",
     explicit: bool = False,
     substeps: int = 1,
 ) -> CCode:
@@ -55,8 +56,6 @@ def export_c(
     makes `dt` and all numbers of the model arguments too; `"baked"` makes shorter and faster code. The other
     options are those of `ist.step`.
     """
-    if parameters not in ("baked", "arguments"):
-        raise BadOption(f"parameters is {parameters!r}; it can be 'baked' or 'arguments'.")
     scheme = integrator_of(integrator, explicit, substeps)
     check_dt(model, dt)
     start = State.neutral(model)

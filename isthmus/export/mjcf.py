@@ -14,6 +14,7 @@ from isthmus.describe.files import PathLike
 from isthmus.describe.mjcf_bodies import OWN, WELD
 from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.describe.notes import quoted, say
+from isthmus.entry import check_arguments
 from isthmus.errors import ExportWarning, NotExpressible
 from isthmus.export.description import STOPS, description_of, row
 from isthmus.export.lost import export_text, is_unusual, note_common_losses
@@ -30,6 +31,7 @@ LEAST = 1e-14
 ENDINGS = (".xml", ".mjcf")
 
 
+@check_arguments
 def export_mjcf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     """Writes the model as MJCF; `ist.load(path)` gives the same numbers again.
 

@@ -16,6 +16,7 @@ from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.describe.notes import free_name, quoted, say
 from isthmus.describe.numbers import is_zero
 from isthmus.describe.tree import WORLD
+from isthmus.entry import check_arguments
 from isthmus.errors import ExportWarning, NotExpressible
 from isthmus.export.description import description_of, row
 from isthmus.export.lost import export_text, note_common_losses
@@ -32,6 +33,7 @@ GRAVITY = Description("", (), ()).gravity
 ENDINGS = (".urdf", ".xml")
 
 
+@check_arguments
 def export_urdf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     """Writes the model as URDF; `ist.load(path)` gives the same numbers again.
 

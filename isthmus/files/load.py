@@ -11,18 +11,22 @@ from typing import Any, Literal
 from isthmus.describe.files import read_bytes
 from isthmus.describe.mjcf import ROOTS, read_mjcf, root_tag
 from isthmus.describe.urdf import parse_urdf
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.files.save import SUFFIX, read_bundle
 from isthmus.model.compile import model_of
+from isthmus.model.contacts import Contact, ContactKind, Ground, with_contact
 from isthmus.model.model import Model
 from isthmus.model.source import SourceFile
 
 
+@check_arguments
 def load(
     path: str | os.PathLike[str],
     base: Literal["fixed", "free"] = "fixed",
     *,
-    ground: bool | float | int | None = None,
+    ground: bool | float | int | Ground | None = None,
+    contact: ContactKind | Contact | Sequence[Contact] | bool | None = None,
     repair: Literal["none", "nearest"] = "none",
     packages: Sequence[str | os.PathLike[str]] = (),
     networks: Mapping[str, Any] | None = None,
@@ -31,31 +35,43 @@ def load(
 
     `base`: whether the root link of a URDF is welded to the world or moves freely in it. An MJCF
     file says that itself: there `free` is refused where nothing hangs by a free joint. `ground`:
-    True for a plane at z = 0, or its height [m]. `repair="nearest"` replaces impossible inertias by
-    the nearest possible ones. `packages`: folders in which `package://` paths of a URDF are looked
-    for, besides those around the file. MJCF needs MuJoCo (extra `mjcf`), which compiles it.
+    True for a plane at z = 0, its height [m], or an `ist.Ground`. `contact`: how shapes touch planes
+    of the world, as in `ist.with_contact`; by default by impulses where `ground` is given, else not
+    at all (False: never). `repair="nearest"` replaces impossible inertias by the nearest possible
+    ones. `packages`: folders in which `package://` paths of a URDF are looked for, besides those
+    around the file. MJCF needs MuJoCo (extra `mjcf`), which compiles it.
 
     `networks`: classes and functions of your own that the networks of a saved model are made of, by
     their names: `networks={"MyNet": MyNet}`. No code comes from the file.
     """
     data = read_bytes(path)
     if not _is_saved(path, data):
+        flat = None if isinstance(ground, Ground) else ground
         if root_tag(data) in ROOTS:
-            found = read_mjcf(path, data=data, base=base, ground=ground, repair=repair)
+            found = read_mjcf(path, data=data, base=base, ground=flat, repair=repair)
             source = SourceFile(data, "mjcf", base, os.path.abspath(Path(path).parent))
         else:
             place = {"source": os.fspath(path), "folder": Path(path).parent}
             found = parse_urdf(
-                data, **place, base=base, ground=ground, repair=repair, packages=packages
+                data, **place, base=base, ground=flat, repair=repair, packages=packages
             )
             source = SourceFile(data, "urdf", base)
-        return dataclasses.replace(model_of(found), source=source)
-    if (base, ground, repair, tuple(packages)) != ("fixed", None, "none", ()):
+        return _with_contact(dataclasses.replace(model_of(found), source=source), ground, contact)
+    if (base, ground, contact, repair, tuple(packages)) != ("fixed", None, None, "none", ()):
         raise BadOption(
-            f"{str(path)!r} is a saved model, which stays as it is: base, ground, repair and packages are for "
-            "URDF and MJCF."
+            f"{str(path)!r} is a saved model, which stays as it is: base, ground, contact, repair and packages are "
+            "for URDF and MJCF."
         )
     return read_bundle(data, networks or {}, str(path))
+
+
+def _with_contact(model: Model, ground: Any, contact: Any) -> Model:
+    """The model with the contact that was asked for."""
+    asked = ground is not None and ground is not False
+    if contact is False or (contact is None and not asked):
+        return model
+    plane = ground if isinstance(ground, Ground) else None
+    return with_contact(model, "impulse" if contact in (None, True) else contact, ground=plane)
 
 
 def _is_saved(path: str | os.PathLike[str], data: bytes) -> bool:

@@ -18,7 +18,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from isthmus.errors import BadOption, did_you_mean
+from isthmus.errors import BadOption, IsthmusError, did_you_mean
 from isthmus.networks.recipes import (
     BSpline,
     Foreign,
@@ -37,8 +37,8 @@ OF_NUMPY = """abs arctan arctanh arcsinh cos cosh exp expm1 log1p negative sign 
 tanh""".split()
 
 
-class Damaged(Exception):
-    """Data that make no object; says why."""
+class Damaged(IsthmusError):
+    """Data that make no object; says why. `read_bundle` turns it into a `BadFile`."""
 
 
 @functools.cache

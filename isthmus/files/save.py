@@ -17,7 +17,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
@@ -33,7 +32,8 @@ from isthmus.blueprint.plan import (
 from isthmus.blueprint.text import from_toml, to_toml
 from isthmus.blueprint.wire import Named, Wire
 from isthmus.describe.description import EXTRAS
-from isthmus.disk import check_target, whole_file
+from isthmus.disk import check_target, opened, whole_file
+from isthmus.entry import check_arguments
 from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.files.objects import Damaged, Reader, Writer
 from isthmus.files.topology import from_topology, source_of, source_table, topology, with_extras
@@ -59,6 +59,7 @@ PARTS = ("shift", "scale", "gain", "offset")
 # writing -------------------------------------------------------------------------------------------------
 
 
+@check_arguments
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Writes the model with its networks to a `.safetensors` file; `ist.load` gives it back, the same to the bit.
 
@@ -122,39 +123,41 @@ def _network(wired: Wired, writer: Writer) -> dict[str, Any]:
 def read_bundle(data: bytes, networks: Mapping[str, Any], source: str) -> Model:
     """The model that `save` wrote; `networks` has the caller's own classes and functions, by name."""
     try:
-        header, arrays = _opened(data, source)
-        content = header["content"]
-        if header["checksum"] != _checksum(content, arrays):
-            raise Damaged("its checksum does not fit")
-        reader = Reader(arrays, networks)
-        lacks = EXTRAS if content["format"] == 1 else ()
-        leaves = {f: reader.array(s.name) for f, s in leaf_fields() if s.quantity not in lacks}
-        origin = source_of(content.get("source"))
-        model = Model(**with_extras(from_topology(content["model"]) | leaves), source=origin)
-        wires = from_toml(
-            content["blueprint"], {OWN + kind: Named(kind) for kind in content["own"]}
-        )
-        pairs = zip(wires, content["networks"], strict=True)
-        wired = tuple(_wired(model, wire, data, reader) for wire, data in pairs)
-        return dataclasses.replace(model, networks=wired)
+        with opened(source, "saved model"):
+            return _model(data, networks, source)
     except BadFile:
         raise
     except BadOption as bad:
-        raise BadOption(f"{source!r}: {bad.args[0]}") from None
-    except (Damaged, IsthmusError) as bad:
-        raise BadFile(f"{source!r} is damaged: {str(bad.args[0]).rstrip('.')}.") from None
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        raise BadFile(f"{source!r} is damaged: what it says makes no model.") from None
+        raise BadOption(f"{source!r}: {bad.message}") from None
+    except IsthmusError as bad:
+        raise BadFile(f"{source!r} is damaged: {bad.message.rstrip('.')}.") from None
+
+
+def _model(data: bytes, networks: Mapping[str, Any], source: str) -> Model:
+    header, arrays = _opened(data, source)
+    content = header["content"]
+    if header["checksum"] != _checksum(content, arrays):
+        raise Damaged("its checksum does not fit")
+    reader = Reader(arrays, networks)
+    lacks = EXTRAS if content["format"] == 1 else ()
+    leaves = {
+        field: reader.array(spec.name)
+        for field, spec in leaf_fields()
+        if spec.quantity not in lacks and (spec.rows != "contact" or spec.name in arrays)
+    }
+    origin = source_of(content.get("source"))
+    model = Model(**with_extras(from_topology(content["model"]) | leaves), source=origin)
+    wires = from_toml(content["blueprint"], {OWN + kind: Named(kind) for kind in content["own"]})
+    pairs = zip(wires, content["networks"], strict=True)
+    wired = tuple(_wired(model, wire, data, reader) for wire, data in pairs)
+    return dataclasses.replace(model, networks=wired)
 
 
 def _opened(data: bytes, source: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What the header says, and the tensors."""
     if not data:
         raise BadFile(f"{source!r} is empty.")
-    try:
-        arrays = {name: np.array(x) for name, x in read_tensors(data).items()}
-    except (SafetensorError, ValueError, KeyError, TypeError):
-        raise BadFile(f"{source!r} is no saved model, or only a part of one.") from None
+    arrays = {name: np.array(x) for name, x in read_tensors(data).items()}
     if any(array.dtype != np.float64 for array in arrays.values()):
         raise Damaged("its numbers are not float64")
     (length,) = struct.unpack("<Q", data[:8])

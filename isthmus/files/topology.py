@@ -20,8 +20,14 @@ ALIKE = {
     "link_names": ("joint_names", "joint_kinds", "parents"),
     "point_names": ("point_links",),
     "shape_names": ("shape_kinds", "shape_links", "shape_spans"),
+    "contact_kinds": ("contact_shapes", "contact_corners", "contact_planes"),
 }
 """Fields with as many entries as another one."""
+WITHOUT_CONTACT = {
+    f.name: f.default
+    for f in dataclasses.fields(Model)
+    if f.name.startswith("contact_") and f.metadata.get("static")
+}
 SINCE_FORMAT_2 = ("current_driven", "biased", "sticking", "load_rubbing", "cogging")
 """Fields that older files lack: switches of leaves that these lack too."""
 
@@ -42,7 +48,8 @@ def from_topology(found: Any) -> dict[str, Any]:
     if not isinstance(found, Mapping):
         raise Damaged("it has no topology")
     declared = static_fields()
-    data: dict[str, Any] = {**{field: [] for field in SINCE_FORMAT_2}, **found}
+    older = {field: [] for field in SINCE_FORMAT_2} | WITHOUT_CONTACT
+    data: dict[str, Any] = {**older, **found}
     if odd := sorted(set(data) ^ set(declared)):
         raise Damaged(f"its topology should differ in {odd}")
     for name, value in data.items():
@@ -89,6 +96,8 @@ def _check_rows(fields: dict[str, Any]) -> None:
     _within("prescribed", fields["prescribed"], 0, links)
     for name in ("parents", "point_links", "shape_links"):
         _within(name, fields[name], -1, links)
+    for name in ("contact_shapes", "contact_planes"):
+        _within(name, fields[name], 0, len(fields["shape_names"]))
     dof = layout_of(fields["joint_kinds"], fields["mimics"]).nv
     for name in ("limited", "saturated", "position_controlled", *SINCE_FORMAT_2):
         _within(name, fields[name], 0, dof)

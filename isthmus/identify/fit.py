@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.blas import on_one_thread
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, BadStart, FitWarning, warn_renamed
 from isthmus.identify import preflight
 from isthmus.identify.answer import files
@@ -51,6 +52,7 @@ class Fit(AbstractFit):
             )
         return missing(self.problem.logs, self.problem.scheme, self.model)
 
+    @check_arguments
     def __getitem__(self, name: str) -> Estimate:
         """One estimate by name."""
         return self.estimates[name]
@@ -58,11 +60,13 @@ class Fit(AbstractFit):
     def __str__(self) -> str:
         return as_text(self)
 
+    @check_arguments
     def save(self, folder: str | Path) -> Path:
         """Writes `fit.json`, `fit.npz` and `model.safetensors` into a folder."""
         return files.save(self, Path(folder))
 
     @staticmethod
+    @check_arguments
     def load(
         folder: str | Path,
         *,
@@ -76,6 +80,7 @@ class Fit(AbstractFit):
         return Fit(**files.load(Path(folder), like, networks))
 
 
+@check_arguments
 def fit(
     problem: Problem,
     search: AbstractSearch | type[AbstractSearch] | str | None = None,
@@ -97,11 +102,6 @@ def fit(
     if show is not None:
         warn_renamed("fit(show=)", "fit(verbose=)")
         verbose = show if verbose is None else verbose
-    if not isinstance(problem, Problem):
-        raise BadOption(
-            f"fit takes a Problem, not {type(problem).__name__}: "
-            "ist.fit(ist.Problem(model, motions, free=[ist.Free('link/*/mass')]))."
-        )
     search = default_search(problem) if search is None else as_search(search)
     with on_one_thread(), progress(problem.parameters, False if listen else verbose) as bar:
         if wanted(check):

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from isthmus.entry import check_arguments
 from isthmus.identify.evaluate.window import torque_at
 from isthmus.identify.evaluate.windows_from_logs import accelerations
 from isthmus.identify.logs.log import names_of, read
@@ -16,6 +17,7 @@ from isthmus.motion.motion import Motion
 from isthmus.simulate.engine import compiled
 
 
+@check_arguments
 def needed_torque(model: Model, motion: Motion) -> np.ndarray:
     """Torques [N·m, N] that the motors must give for a motion, (rows, dof).
 

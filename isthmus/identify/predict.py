@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.blas import on_one_thread
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.identify.answer.quality import Differences, blocks, differences_at, rms, still
 from isthmus.identify.answer.table import columns
@@ -94,6 +95,7 @@ class Prediction:
         return {"frames": self.frames, "scores": rows}
 
 
+@check_arguments
 def predict(fit: Fit, motions: Any, *, frames: int = 4) -> Prediction:
     """The errors of a fit, which may be loaded, on `motions` that it has not seen.
 

@@ -13,7 +13,8 @@ import jax
 import numpy as np
 
 from isthmus.blas import on_one_thread
-from isthmus.errors import BadFree, BadLog, BadOption, FitWarning
+from isthmus.entry import check_arguments
+from isthmus.errors import BadFree, BadLog, BadOption, FitWarning, did_you_mean
 from isthmus.identify.evaluate.compiled import Compiled, compiled_for
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.evaluate.window import Plan, Window
@@ -21,7 +22,7 @@ from isthmus.identify.evaluate.windows_from_logs import cut_windows
 from isthmus.identify.logs import log as reading
 from isthmus.identify.logs.faults import check_heldout, check_logs, warn_without_commands
 from isthmus.identify.logs.log import Log
-from isthmus.identify.parameters.free import Free
+from isthmus.identify.parameters.free import Free, as_frees
 from isthmus.identify.parameters.parameters import Make, Parameters, parameters
 from isthmus.identify.preflight import Check, check
 from isthmus.losses.penalties import Quadratic
@@ -30,14 +31,16 @@ from isthmus.losses.windows import AbstractLoss, Span, as_loss
 from isthmus.model import address
 from isthmus.model.model import Model
 from isthmus.phases import counted
-from isthmus.simulate.integrate import Integrator, integrator_of
+from isthmus.simulate.integrate import Integrator, IntegratorLike, integrator_of
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Problem:
     """Which numbers of a simulation make it move as recorded.
 
-    `motions`: one `Motion`, several, or a batch. `free`: what may change. `make`: a function from a mapping of
+    `motions`: one `Motion`, several, or a batch. `free`: what may change, `Free("link/*/mass")`, a name alone, or
+    a list of these. `make`: a function from a mapping of
     named numbers to a `Model`, instead of `model`, for what is no leaf (a length). `loss`: `Windows(50)`,
     `WholeRun()`, `OneStep()`, `MultipleShooting(50)`, `TorqueLoss()` or their names. `signals`: what is compared;
     default `joint/position` where it was measured. `noise`: standard deviation of each signal; where it is not
@@ -50,14 +53,14 @@ class Problem:
     model: Model | None = None
     motions: Any = ()
     make: Make | None = dataclasses.field(default=None, kw_only=True)
-    free: Sequence[Free] = dataclasses.field(default=(), kw_only=True)
+    free: Any = dataclasses.field(default=(), kw_only=True)
     loss: Any = dataclasses.field(default="windows", kw_only=True)
-    signals: Sequence[str] | None = dataclasses.field(default=None, kw_only=True)
+    signals: str | Sequence[str] | None = dataclasses.field(default=None, kw_only=True)
     noise: Mapping[str, Any] | float | None = dataclasses.field(default=None, kw_only=True)
     huber: float | None = dataclasses.field(default=None, kw_only=True)
     dt: float | None = dataclasses.field(default=None, kw_only=True)
     substeps: int = dataclasses.field(default=1, kw_only=True)
-    integrator: str | Integrator = dataclasses.field(default="semi_implicit", kw_only=True)
+    integrator: IntegratorLike = dataclasses.field(default="semi_implicit", kw_only=True)
     explicit: bool = dataclasses.field(default=False, kw_only=True)
     heldout: Any = dataclasses.field(default=None, kw_only=True)
     weight_penalty: float = dataclasses.field(default=0.0, kw_only=True)
@@ -68,8 +71,8 @@ class Problem:
             raise BadOption(
                 "a Problem needs a model or make=, a function that makes one; one of the two."
             )
-        if not self.free:
-            raise BadFree("nothing is free: say free=[ist.Free('link/*/mass'), …].")
+        object.__setattr__(self, "free", as_frees(self.free))
+        _ = self.kind  # refuses what is no loss
         if self.huber is not None and not self.huber > 0:
             raise BadOption(
                 f"huber must be a positive number of standard deviations, not {self.huber!r}."
@@ -78,13 +81,12 @@ class Problem:
             raise BadOption(
                 f"weight_penalty must be a number from 0, not {self.weight_penalty!r}: below 0 it would reward weights."
             )
-        if not isinstance(self.wrap, bool):
-            raise BadOption(f"wrap must be True or False, not {self.wrap!r}.")
         integrator_of(self.integrator, self.explicit, self.substeps)
         if not self.runs[0]:
             raise BadLog("there is no motion to fit: give motions=.")
         check_heldout(*self.runs)
         check_logs(self.logs, self.channels, self.parameters)
+        self._check_noise_and_dt()
         for wired in self.template.networks:
             if wired.plan.target in self.kind.blind_to:
                 raise BadOption(
@@ -95,6 +97,16 @@ class Problem:
             warn_without_commands(self.template, self.logs)
         if doubt := self.kind.doubt(max(map(len, self.logs))):
             warnings.warn(doubt, FitWarning, stacklevel=3)
+
+    def _check_noise_and_dt(self) -> None:
+        known = [c.text for c in self.channels]
+        if isinstance(self.noise, Mapping) and (unknown := [*{*self.noise} - {*known}]):
+            raise BadOption(
+                f"noise has {unknown[0]!r}, which is not compared.{did_you_mean(str(unknown[0]), known)}"
+            )
+        if self.dt is not None and not 0 < self.dt < np.inf:
+            raise BadOption(f"dt must be a positive number of seconds, not {self.dt!r}.")
+        _ = self.sigma, self.scheme  # both refuse what does not fit the logs
 
     def __getstate__(self) -> dict[str, Any]:
         """What was given, without what was made of it: a copy in another process makes that itself."""
@@ -193,9 +205,13 @@ class Problem:
             rows = np.concatenate([reading.target(self.template, log, c) for log in self.logs])
             given = max(float(np.nanmean(np.nanstd(rows, axis=0))), 1e-9)
         sigma = np.asarray(1.0 if given is None else given, dtype=np.float64)
-        if not np.all(sigma > 0) or sigma.ndim > 1 or sigma.size not in (1, c.width):
+        if (
+            not np.all((sigma > 0) & (sigma < np.inf))
+            or sigma.ndim > 1
+            or sigma.size not in (1, c.width)
+        ):
             raise BadOption(
-                f"noise of {c.text!r} must be positive, one number or {c.width}, not {given!r}."
+                f"noise of {c.text!r} must be positive and finite, one number or {c.width}, not {given!r}."
             )
         return sigma
 

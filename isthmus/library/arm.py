@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from isthmus.entry import check_arguments
+from isthmus.library.each import one_for_each
 from isthmus.model.builder import Builder
 from isthmus.model.model import Model
 from isthmus.spatial import bodies
-from isthmus.types import Number
+from isthmus.types import Number, Numbers
 
 MASSES = (2.9, 3.1, 2.7, 2.6, 2.3, 1.6, 0.9)
 """Of the seven links [kg]."""
@@ -20,18 +20,21 @@ HALF_LENGTHS = (0.10, 0.12, 0.11, 0.12, 0.12, 0.05, 0.04)
 """Of the tubes that the links are made of [m]."""
 
 
+@check_arguments
 def arm(
-    masses: Any = MASSES,
+    masses: Numbers = MASSES,
     *,
     payload: Number = 0.0,
-    damping: Any = 0.0,
-    friction: Any = 0.0,
+    damping: Numbers = 0.0,
+    friction: Numbers = 0.0,
     radius: Number = 0.06,
 ) -> Model:
     """Seven hinges from the shoulder to the flange, stretched upwards at `q = 0`; masses and `payload` [kg].
 
     `damping` [N·m·s/rad] and `friction` [N·m] are one number or seven. The flange is the point `flange`.
     """
+    given = {"masses": masses, "damping": damping, "friction": friction}
+    masses, damping, friction = (one_for_each(name, x, 7, "links") for name, x in given.items())
     robot = Builder("arm")
     for i in range(7):
         half, name = HALF_LENGTHS[i], f"link_{i + 1}"
@@ -42,14 +45,10 @@ def arm(
             f"joint_{i + 1}", f"link_{i}" if i else None, name,
             position=(0.0, 0.0, RISES[i]), axis=tuple(float(x) for x in AXES[i]),
             lower=TRAVEL[i][0], upper=TRAVEL[i][1], effort=EFFORTS[i],
-            damping=_one(damping, i), friction=_one(friction, i),
+            damping=damping[i], friction=friction[i],
         )  # fmt: skip
         robot.add_shape_cylinder(name, radius, half, position=middle)
     robot.add_link("payload", mass=payload, inertia=bodies.sphere(payload, 0.03))
     robot.add_joint_fixed("grip", "link_7", "payload", position=(0.0, 0.0, 0.1))
     robot.add_point("flange", "link_7", (0.0, 0.0, 0.1))
     return robot.model()
-
-
-def _one(x: Any, i: int) -> Any:
-    return x[i] if hasattr(x, "__len__") or getattr(x, "ndim", 0) else x

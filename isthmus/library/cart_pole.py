@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from isthmus.entry import check_arguments
 from isthmus.model.builder import Builder
 from isthmus.model.model import Model
 from isthmus.spatial import bodies
 from isthmus.types import Number
 
 
+@check_arguments
 def cart_pole(
     cart_mass: Number = 1.0,
     pole_mass: Number = 0.1,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 from pathlib import Path
 
+from isthmus.entry import check_arguments
 from isthmus.errors import MissingExtra, UnknownName, did_you_mean
 
 
+@check_arguments
 def find(name: str) -> Path:
     """The URDF file of a robot in `example-robot-data`: `ist.load(ist.library.find("panda"))`."""
     files = _files()

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
+from isthmus.library.each import is_row, one_for_each
 from isthmus.model.builder import Builder
 from isthmus.model.model import Model
 from isthmus.spatial import bodies
+from isthmus.types import Numbers
 
 SLENDERNESS = 0.025
 """Radius of a rod for each metre of its length: what it turns about its own axis with."""
 
 
+@check_arguments
 def pendulum(
     n: int | None = None,
-    lengths: Any = None,
-    masses: Any = None,
+    lengths: Numbers | None = None,
+    masses: Numbers | None = None,
     joints: Literal["revolute", "spherical"] = "revolute",
     *,
-    damping: Any = 0.0,
-    gravity: Any = (0.0, 0.0, -9.81),
+    damping: Numbers = 0.0,
+    gravity: Numbers = (0.0, 0.0, -9.81),
 ) -> Model:
     """`n` rods (two, if nothing says otherwise) of `lengths` [m] and `masses` [kg], one of each by default.
 
     At `q = 0` they hang down. Hinges turn about y; `damping` [N·m·s/rad] is one number or one for each rod. The
     free end is the point `tip`.
     """
-    if joints not in ("revolute", "spherical"):
-        raise BadOption(f"joints must be 'revolute' or 'spherical', not {joints!r}.")
     n = _count(n, lengths=lengths, masses=masses)
-    lengths, masses, damping = (_each(x, n) for x in (1.0 if lengths is None else lengths,
-                                                      1.0 if masses is None else masses, damping))  # fmt: skip
+    given = {"lengths": lengths, "masses": masses, "damping": damping}
+    lengths, masses, damping = (
+        one_for_each(name, 1.0 if x is None else x, n, "rods") for name, x in given.items()
+    )
     robot = Builder(f"pendulum_{n}", gravity=gravity)
     for i in range(n):
         length, mass = lengths[i], masses[i]
@@ -55,22 +57,9 @@ def pendulum(
 
 def _count(n: int | None, **given: Any) -> int:
     """How many rods: what `n` says, or as many as lengths or masses are given."""
-    sizes = {name: len(x) for name, x in given.items() if x is not None and _is_row(x)}
+    sizes = {name: len(x) for name, x in given.items() if x is not None and is_row(x)}
     if n is None:
         n = next(iter(sizes.values()), 2)
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+    if n < 1:
         raise BadOption(f"a pendulum needs a whole number of rods from 1, not {n!r}.")
-    for name, size in sizes.items():
-        if size != n:
-            raise BadOption(f"{name} has {size} numbers for {n} rods.")
     return int(n)
-
-
-def _each(x: Any, n: int) -> Any:
-    """One number for all, or one for each."""
-    return x if _is_row(x) else [x] * n
-
-
-def _is_row(x: Any) -> bool:
-    """A list (of numbers that may be traced) or an array, not one number."""
-    return isinstance(x, list | tuple) or np.ndim(x) > 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from isthmus.entry import check_arguments
 from isthmus.model.builder import Builder
 from isthmus.model.model import Model
 from isthmus.spatial import bodies
 from isthmus.types import Number
 
 
+@check_arguments
 def pusher(
     mass: Number = 0.837,
     width: Number = 0.09,

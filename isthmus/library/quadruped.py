@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from isthmus.entry import check_arguments
 from isthmus.model.builder import Builder
+from isthmus.model.contacts import Contact, with_contact
 from isthmus.model.model import Model
 from isthmus.types import Number
 
@@ -12,6 +16,7 @@ HIP_X, HIP_Y, HIP_WIDTH, THIGH, CALF = 0.1805, 0.047, 0.0838, 0.2, 0.2
 EFFORT = 33.5
 
 
+@check_arguments
 def quadruped(
     *,
     trunk_mass: Number = 4.713,
@@ -21,11 +26,13 @@ def quadruped(
     friction: Number = 0.2,
     armature: Number = 0.0,
     ground: bool = True,
+    contact: Any = None,
 ) -> Model:
     """A trunk on a free joint and four legs of hip, thigh and calf [kg, m, N·m·s/rad, N·m, kg·m²].
 
     Legs `FR FL RR RL`, joints `FR_hip`, `FR_thigh`, `FR_calf` …, feet the points `FR_foot` …; at `q = 0` the legs
-    are straight down and the trunk is at the world's origin.
+    are straight down and the trunk is at the world's origin. `contact`: how the feet touch the ground, "impulse" or
+    "penalty", or records as in `ist.with_contact`; None: not at all.
     """
     robot = Builder("quadruped")
     robot.add_link(
@@ -39,7 +46,11 @@ def quadruped(
                  {"damping": damping, "friction": friction, "armature": armature, "effort": EFFORT})  # fmt: skip
     if ground:
         robot.add_shape_plane(name="ground")
-    return robot.model()
+    model = robot.model()
+    if contact is None:
+        return model
+    feet = [f"{leg}_foot" for leg in LEGS]
+    return with_contact(model, Contact(contact, feet) if isinstance(contact, str) else contact)
 
 
 def _add_leg(
@@ -75,5 +86,5 @@ def _add_leg(
         f"{leg}_calf", f"{leg}_thigh", f"{leg}_calf", position=(0.0, 0.0, -thigh),
         axis=(0.0, 1.0, 0.0), lower=-2.7, upper=0.0, **numbers,
     )  # fmt: skip
-    robot.add_shape_sphere(f"{leg}_calf", 0.02, position=(0.0, 0.0, -calf))
+    robot.add_shape_sphere(f"{leg}_calf", 0.02, position=(0.0, 0.0, -calf), name=f"{leg}_foot")
     robot.add_point(f"{leg}_foot", f"{leg}_calf", (0.0, 0.0, -calf))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from isthmus import library
+from isthmus.entry import check_arguments
 from isthmus.errors import UnknownName, did_you_mean
 from isthmus.model.model import Model
 
 PREFIX = "library:"
 
 
+@check_arguments
 def shipped(name: str) -> Model:
     """The model that the library calls `name`, with its usual numbers."""
     known = [entry for entry in library.__all__ if entry not in ("find", "names")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.model.builder import Builder
 from isthmus.model.model import Model
@@ -15,6 +16,7 @@ HALF = 0.05
 TRAVEL = np.deg2rad(120.0)
 
 
+@check_arguments
 def swimmer(
     n: int = 3,
     *,
@@ -28,7 +30,7 @@ def swimmer(
     The head moves in the plane (joint `root`: x, y, angle of its front end); gravity acts across it and does
     nothing. `limits` puts stops at ±120°. The middle of link `k` is the point `middle_k`.
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+    if n < 1:
         raise BadOption(f"a swimmer needs a whole number of links from 1, not {n!r}.")
     robot = Builder(f"swimmer_{n}")
     stops = {"lower": -TRAVEL, "upper": TRAVEL} if limits else {}

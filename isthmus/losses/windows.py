@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from isthmus.entry import check_arguments, described
 from isthmus.errors import BadLog, BadOption, did_you_mean
 from isthmus.motion.motion import CONTROL, EXTRA, FORCE, Motion
 from isthmus.networks.names import INWARDS, OUTWARDS
@@ -69,6 +70,7 @@ class AbstractLoss(abc.ABC):
         return tuple(name for name in motion.signals if not acts(name))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class WholeRun(AbstractLoss):
     """Each run is simulated from its first row to its last."""
@@ -83,6 +85,7 @@ class WholeRun(AbstractLoss):
         return [Span(run, 0, rows - 1)] if rows > 1 else []
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Windows(AbstractLoss):
     """Windows of `steps` steps, each from a measured state; one begins every `stride` rows (default: `steps`)."""
@@ -109,6 +112,7 @@ class Windows(AbstractLoss):
         return _too_long(self, rows)
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class OneStep(AbstractLoss):
     """From every measured state, one step."""
@@ -118,6 +122,7 @@ class OneStep(AbstractLoss):
         return [Span(run, k, 1) for k in range(rows - 1)]
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class MultipleShooting(AbstractLoss):
     """Segments of `steps` steps whose starts are free; each must end where the next one begins.
@@ -157,6 +162,7 @@ class MultipleShooting(AbstractLoss):
         return Windows(self.steps)
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class TorqueLoss(AbstractLoss):
     """Nothing is simulated: the torques that the measured motion needs, by inverse dynamics, against measured ones.
@@ -215,11 +221,17 @@ def _too_long(loss: Windows | MultipleShooting, rows: int) -> str:
 
 
 def as_loss(loss: Any) -> AbstractLoss:
-    """A loss, or the default one of a name (`"windows"`)."""
+    """A loss from itself, from its class, or from its name (`"windows"`), with the default options."""
     if isinstance(loss, AbstractLoss):
         return loss
+    if isinstance(loss, type) and issubclass(loss, AbstractLoss):
+        return loss()
+    if not isinstance(loss, str):
+        raise BadOption(
+            f"loss must be a loss, such as ist.Windows(50), or its name, not {described(loss)}."
+        )
     if loss not in NAMES:
-        raise BadOption(f"no loss is called {loss!r}.{did_you_mean(str(loss), NAMES)}")
+        raise BadOption(f"no loss is called {loss!r}.{did_you_mean(loss, NAMES)}")
     return NAMES[loss]()
 
 

@@ -5,33 +5,16 @@ Shapes are known while tracing, so these checks cost nothing in compiled code.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
-from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadOption, BadShape
-from isthmus.model.arrays import as_leaf
 from isthmus.model.model import Model, leaf_fields
 from isthmus.types import AnyArray
 
 MAX_NAMES = 8
 """A message lists at most this many joints or links."""
-
-
-def as_floats(name: str, x: Any) -> AnyArray:
-    """`x` as an array of floating-point numbers; refuses what is not real numbers."""
-    with contextlib.suppress(TypeError, ValueError):  # of texts, rows of unequal length
-        x = x if isinstance(x, np.ndarray | jax.Array) else as_leaf(x)
-    kind = getattr(x, "dtype", np.dtype(object))
-    if jnp.issubdtype(kind, jnp.floating):
-        return x
-    if jnp.issubdtype(kind, jnp.integer) or jnp.issubdtype(kind, jnp.bool_):
-        return x.astype(np.float64 if isinstance(x, np.ndarray) else float)
-    raise BadOption(f"{name} must be an array of real numbers.")
 
 
 def check_shape(

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.entry import described
 from isthmus.errors import BadOption
 from isthmus.spatial.arrays import is_traced
 from isthmus.types import AnyArray
 
 
-def as_leaf(x: Any) -> Any:
-    """`x` as a leaf of a model: NumPy float64, or untouched where it is traced."""
+def as_leaf(x: Any, name: str = "a number of a mechanism") -> Any:
+    """`x` as a leaf of a model: NumPy float64, or untouched where it is traced; `name` is for error messages."""
     if is_traced(x):
         return x if isinstance(x, jax.Array) else stack(x)
     if isinstance(x, np.ndarray | jax.Array | complex | float | int | list | tuple | np.generic):
-        if np.iscomplexobj(x):
-            raise BadOption("numbers of a mechanism are real, but complex ones were given.")
-        return np.asarray(x, dtype=np.float64)
+        try:
+            if np.iscomplexobj(x):
+                raise BadOption(f"{name} must be real, not {described(x)}.")
+            return np.asarray(x, dtype=np.float64)
+        except BadOption:
+            raise
+        except (TypeError, ValueError):  # of texts, rows of unequal length
+            raise BadOption(f"{name} must be an array of numbers, not {described(x)}.") from None
+    if isinstance(x, str | Mapping):
+        raise BadOption(f"{name} must be an array of numbers, not {described(x)}.")
     return x  # a placeholder of jax.tree or equinox: None, an axis, a sentinel
+
+
+def as_floats(name: str, x: Any) -> AnyArray:
+    """`x` as an array of floating-point numbers; refuses what is not real numbers."""
+    given, x = x, x if isinstance(x, np.ndarray | jax.Array) else as_leaf(x, name)
+    kind = getattr(x, "dtype", np.dtype(object))
+    if kind.kind == "f" or jnp.issubdtype(kind, jnp.floating):  # the second takes microseconds
+        return x
+    if jnp.issubdtype(kind, jnp.integer) or jnp.issubdtype(kind, jnp.bool_):
+        return x.astype(np.float64 if isinstance(x, np.ndarray) else float)
+    raise BadOption(f"{name} must be an array of numbers, not {described(given)}.")
 
 
 def stack(rows: Iterable[Any]) -> AnyArray:

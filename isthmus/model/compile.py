@@ -19,6 +19,7 @@ from isthmus.describe.description import (
     Link,
     Shape,
 )
+from isthmus.entry import check_arguments
 from isthmus.model.arrays import is_traced, stack
 from isthmus.model.joints import JOINTS
 from isthmus.model.leaves import SWITCHES
@@ -27,6 +28,7 @@ from isthmus.model.stops import stop_defaults
 from isthmus.types import AnyArray
 
 
+@check_arguments
 def compile_model(description: Description) -> Model:
     """The model of a description; raises `BadDescription` with all its faults."""
     check(description)

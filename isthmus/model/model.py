@@ -16,9 +16,11 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadModel, BadShape, UnknownName, did_you_mean
 from isthmus.model import address
-from isthmus.model.arrays import as_leaf, is_traced, replaced
+from isthmus.model.arrays import as_floats, as_leaf, broadcast, is_traced, replaced
+from isthmus.model.joint_fields import JointFields, leaf
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import Layout, layout_of
 from isthmus.model.leaves import DELAY_STEPS, SWITCHES, LeafSpec, Switch, faults_of_leaf
@@ -26,153 +28,96 @@ from isthmus.model.source import SourceFile
 from isthmus.types import AnyArray, Number
 
 
-def _leaf(name: str, rows: str | None, shape: tuple[int, ...], unit: str, meaning: str) -> Any:
-    spec = LeafSpec(name, rows, shape, unit, meaning)
-    return eqx.field(converter=as_leaf, metadata={"leaf": spec})
+def _of_contact(name: str, unit: str, meaning: str) -> Any:
+    """A number of each contact; models without contact have none."""
+    spec = LeafSpec(f"contact/{name}", "contact", (), unit, meaning)
+    return eqx.field(
+        converter=as_leaf,
+        metadata={"leaf": spec},
+        default_factory=lambda: np.zeros(0),
+    )
 
 
-def _dof_leaf(quantity: str, unit: str, meaning: str) -> Any:
-    """A leaf of the joints with one number for each degree of freedom."""
-    return _leaf(f"joint/{quantity}", "dof", (), unit, meaning)
-
-
-PerDof = Float[AnyArray, " dof"]
-
-
-class Model(eqx.Module):
+class Model(JointFields):
     """A mechanism, ready to be simulated. Made by `ist.load`, `ist.Builder` or `ist.library`."""
 
-    name: str = eqx.field(static=True)
-    link_names: tuple[str, ...] = eqx.field(static=True)
-    joint_names: tuple[str, ...] = eqx.field(static=True)
-    """Joint `i` carries link `i`."""
-    joint_kinds: tuple[str, ...] = eqx.field(static=True)
-    parents: tuple[int, ...] = eqx.field(static=True)
-    """The link that joint `i` hangs from; −1: the world. Always smaller than `i`."""
-    mimics: tuple[tuple[int, int], ...] = eqx.field(static=True)
-    """Joints that follow another one: (joint, source)."""
-    prescribed: tuple[int, ...] = eqx.field(static=True)
-    """Joints whose motion comes with the controls."""
-    limited: tuple[int, ...] = eqx.field(static=True)
-    """Degrees of freedom with ends of travel."""
-    saturated: tuple[int, ...] = eqx.field(static=True)
-    """Degrees of freedom whose motor torque is bounded."""
-    position_controlled: tuple[int, ...] = eqx.field(static=True)
-    """Degrees of freedom whose command is a position, for a PD controller."""
-    delay_steps: int = eqx.field(static=True)
-    """How many past commands are kept; 0: motors act at once."""
-    current_driven: tuple[int, ...] = eqx.field(static=True)
-    """Degrees of freedom whose motors have a motor constant."""
-    biased: tuple[int, ...] = eqx.field(static=True)
-    """Degrees of freedom with a torque offset."""
-    sticking: tuple[int, ...] = eqx.field(static=True)
-    """Degrees of freedom with stiction."""
-    load_rubbing: tuple[int, ...] = eqx.field(static=True)
-    """Degrees of freedom whose dry friction grows with the motor torque."""
-    cogging: tuple[int, ...] = eqx.field(static=True)
-    """Degrees of freedom whose torque ripples with the position."""
-    point_names: tuple[str, ...] = eqx.field(static=True)
-    point_links: tuple[int, ...] = eqx.field(static=True)
-    shape_names: tuple[str, ...] = eqx.field(static=True)
-    shape_kinds: tuple[str, ...] = eqx.field(static=True)
-    shape_links: tuple[int, ...] = eqx.field(static=True)
-    shape_spans: tuple[tuple[int, int], ...] = eqx.field(static=True)
-    """Rows of `shape_points` that each shape owns."""
-
-    gravity: Float[AnyArray, "3"] = _leaf(
-        "gravity", None, (3,), "m/s²", "acceleration of free fall"
-    )
-    link_mass: Float[AnyArray, " links"] = _leaf("link/mass", "link", (), "kg", "mass")
-    link_com: Float[AnyArray, "links 3"] = _leaf(
+    gravity: Float[AnyArray, "3"] = leaf("gravity", None, (3,), "m/s²", "acceleration of free fall")
+    link_mass: Float[AnyArray, " links"] = leaf("link/mass", "link", (), "kg", "mass")
+    link_com: Float[AnyArray, "links 3"] = leaf(
         "link/com", "link", (3,), "m", "centre of mass in the link's frame"
     )
-    link_inertia: Float[AnyArray, "links 6"] = _leaf(
+    link_inertia: Float[AnyArray, "links 6"] = leaf(
         "link/inertia", "link", (6,), "kg·m²", "xx yy zz xy xz yz about the centre of mass"
     )
-    joint_origin: Float[AnyArray, "links 3"] = _leaf(
-        "joint/origin", "joint", (3,), "m", "origin of the joint in the parent's frame"
-    )
-    joint_orientation: Float[AnyArray, "links 4"] = _leaf(
-        "joint/orientation", "joint", (4,), "1", "quaternion of the joint in the parent's frame"
-    )
-    joint_axis: Float[AnyArray, "links 3"] = _leaf(
-        "joint/axis", "joint", (3,), "1", "direction of motion, or normal of the plane"
-    )
-    joint_armature: PerDof = _dof_leaf("armature", "kg·m²|kg", "reflected inertia of the rotor")
-    joint_stiffness: PerDof = _dof_leaf(
-        "stiffness", "N·m/rad|N/m", "of a spring towards the rest position"
-    )
-    joint_rest_position: Float[AnyArray, " nq"] = _leaf(
-        "joint/rest_position", "coordinate", (), "rad|m", "where that spring is slack, as `q`"
-    )
-    joint_damping: PerDof = _dof_leaf("damping", "N·m·s/rad|N·s/m", "viscous friction")
-    joint_friction: PerDof = _dof_leaf("friction", "N·m|N", "dry friction")
-    joint_friction_speed: PerDof = _dof_leaf(
-        "friction_speed", "rad/s|m/s", "speed within which dry friction is smoothed"
-    )
-    joint_stiction: PerDof = _dof_leaf(
-        "stiction", "N·m|N", "by how much dry friction at rest exceeds that of sliding"
-    )
-    joint_stiction_speed: PerDof = _dof_leaf(
-        "stiction_speed", "rad/s|m/s", "speed at which stiction has fallen by the factor e"
-    )
-    joint_load_friction: PerDof = _dof_leaf(
-        "load_friction", "1", "dry friction for each N·m of the motor torque"
-    )
-    joint_torque_offset: PerDof = _dof_leaf(
-        "torque_offset", "N·m|N", "constant part of the motor torque that moves nothing"
-    )
-    joint_cogging_sin: PerDof = _dof_leaf(
-        "cogging_sin", "N·m|N", "torque that follows the sine of the position"
-    )
-    joint_cogging_cos: PerDof = _dof_leaf(
-        "cogging_cos", "N·m|N", "torque that follows the cosine of the position"
-    )
-    joint_cogging_periods: PerDof = _dof_leaf(
-        "cogging_periods", "1|1/m", "periods of that sine and cosine in a turn, or in a metre"
-    )
-    joint_lower: PerDof = _dof_leaf("lower", "rad|m", "lower end of travel")
-    joint_upper: PerDof = _dof_leaf("upper", "rad|m", "upper end of travel")
-    joint_limit_stiffness: PerDof = _dof_leaf(
-        "limit_stiffness", "N·m/rad|N/m", "of the stop at an end of travel"
-    )
-    joint_limit_damping: PerDof = _dof_leaf(
-        "limit_damping", "N·m·s/rad|N·s/m", "of the stop at an end of travel"
-    )
-    joint_limit_width: PerDof = _dof_leaf(
-        "limit_width", "rad|m", "distance over which the stop sets in"
-    )
-    joint_effort: PerDof = _dof_leaf("effort", "N·m|N", "largest motor torque")
-    joint_gear: PerDof = _dof_leaf("gear", "1", "motor's turns for each of the joint's")
-    joint_motor_constant: PerDof = _dof_leaf(
-        "motor_constant", "N·m|N", "motor torque for one unit of the command, as for one ampere"
-    )
-    joint_kp: PerDof = _dof_leaf("kp", "N·m/rad|N/m", "gain of a PD controller on position")
-    joint_kd: PerDof = _dof_leaf("kd", "N·m·s/rad|N·s/m", "gain of a PD controller on velocity")
-    joint_delay: PerDof = _dof_leaf("delay", "s", "between command and motor")
-    mimic_multiplier: Float[AnyArray, " mimics"] = _leaf(
+    mimic_multiplier: Float[AnyArray, " mimics"] = leaf(
         "mimic/multiplier", "mimic", (), "1", "`q = multiplier · q_source + offset`"
     )
-    mimic_offset: Float[AnyArray, " mimics"] = _leaf(
+    mimic_offset: Float[AnyArray, " mimics"] = leaf(
         "mimic/offset", "mimic", (), "rad|m", "`q = multiplier · q_source + offset`"
     )
-    point_origin: Float[AnyArray, "points 3"] = _leaf(
+    point_origin: Float[AnyArray, "points 3"] = leaf(
         "point/origin", "point", (3,), "m", "place in the link's frame"
     )
-    point_orientation: Float[AnyArray, "points 4"] = _leaf(
+    point_orientation: Float[AnyArray, "points 4"] = leaf(
         "point/orientation", "point", (4,), "1", "quaternion in the link's frame"
     )
-    shape_origin: Float[AnyArray, "shapes 3"] = _leaf(
+    shape_origin: Float[AnyArray, "shapes 3"] = leaf(
         "shape/origin", "shape", (3,), "m", "place in the link's frame"
     )
-    shape_orientation: Float[AnyArray, "shapes 4"] = _leaf(
+    shape_orientation: Float[AnyArray, "shapes 4"] = leaf(
         "shape/orientation", "shape", (4,), "1", "quaternion in the link's frame"
     )
-    shape_size: Float[AnyArray, "shapes 3"] = _leaf(
+    shape_size: Float[AnyArray, "shapes 3"] = leaf(
         "shape/size", "shape", (3,), "m", "radius, half-length, half-widths: by the kind of shape"
     )
-    shape_points: Float[AnyArray, "vertices 3"] = _leaf(
+    shape_points: Float[AnyArray, "vertices 3"] = leaf(
         "shape/points", "vertex", (3,), "m", "corners of convex hulls, in the shape's frame"
+    )
+
+    contact_kinds: tuple[str, ...] = eqx.field(static=True, default=())
+    """How each contact acts: `penalty` or `impulse`. Contacts are points of a shape that may touch a plane."""
+    contact_shapes: tuple[int, ...] = eqx.field(static=True, default=())
+    """The shape of each contact."""
+    contact_corners: tuple[int, ...] = eqx.field(static=True, default=())
+    """Which point of that shape it is."""
+    contact_planes: tuple[int, ...] = eqx.field(static=True, default=())
+    """The shape, a plane of the world, that it may touch."""
+    contact_order: str = eqx.field(static=True, default="impact")
+    """How impulses are computed: `impact`, `plain` or `b`, as `with_contact` explains."""
+    contact_sweeps: int = eqx.field(static=True, default=30)
+    """Sweeps of projected Gauss-Seidel over all impulses."""
+    contact_newton: int = eqx.field(static=True, default=4)
+    """Newton steps after these, at most."""
+
+    contact_friction: Float[AnyArray, " contacts"] = _of_contact(
+        "friction", "1", "coefficient of friction"
+    )
+    contact_restitution: Float[AnyArray, " contacts"] = _of_contact(
+        "restitution", "1", "speed after an impact for each unit of speed before (impulse)"
+    )
+    contact_restitution_speed: Float[AnyArray, " contacts"] = _of_contact(
+        "restitution_speed", "m/s", "slower impacts do not bounce (impulse)"
+    )
+    contact_stiffness: Float[AnyArray, " contacts"] = _of_contact(
+        "stiffness", "N/m^n", "force at a depth of 1 m, `n` being the exponent (penalty)"
+    )
+    contact_damping: Float[AnyArray, " contacts"] = _of_contact(
+        "damping", "s/m", "share of the force that is added at a closing speed of 1 m/s (penalty)"
+    )
+    contact_exponent: Float[AnyArray, " contacts"] = _of_contact(
+        "exponent", "1", "of the depth in the force (penalty)"
+    )
+    contact_friction_speed: Float[AnyArray, " contacts"] = _of_contact(
+        "friction_speed", "m/s", "speed within which friction is smoothed (penalty)"
+    )
+    contact_softness: Float[AnyArray, " contacts"] = _of_contact(
+        "softness", "1/kg", "speed that an impulse of 1 N·s gives the contact itself (impulse)"
+    )
+    contact_erp: Float[AnyArray, " contacts"] = _of_contact(
+        "erp", "1", "share of the depth that one step corrects (impulse)"
+    )
+    contact_radius: Float[AnyArray, " contacts"] = _of_contact(
+        "radius", "m", "rounding of edges and corners"
     )
 
     networks: tuple[Any, ...] = ()
@@ -190,7 +135,7 @@ class Model(eqx.Module):
         for field, spec in leaf_fields():
             value = getattr(self, field)
             want = (*_row_count(self, spec), *spec.shape)
-            if isinstance(value, np.ndarray) and value.shape != want:
+            if isinstance(value, np.ndarray) and want not in (value.shape, value.shape[1:]):
                 raise BadShape(f"{spec.name!r} has shape {value.shape}; this model needs {want}.")
 
     # topology ------------------------------------------------------------------------------------------
@@ -222,14 +167,17 @@ class Model(eqx.Module):
         """Each link with its parent, children first."""
         return reversed(list(enumerate(self.parents)))
 
+    @check_arguments
     def link(self, name: str) -> int:
         """The row of a link."""
         return _index(name, self.link_names, "link")
 
+    @check_arguments
     def joint(self, name: str) -> int:
         """The row of a joint."""
         return _index(name, self.joint_names, "joint")
 
+    @check_arguments
     def point(self, name: str) -> int:
         """The row of a named point."""
         return _index(name, self.point_names, "point")
@@ -240,6 +188,11 @@ class Model(eqx.Module):
             return {
                 n: tuple(range(*s)) for n, s in zip(self.shape_names, self.shape_spans, strict=True)
             }
+        if family == "contact":
+            owned: dict[str, tuple[int, ...]] = {}
+            for row, shape in enumerate(self.contact_shapes):
+                owned[self.shape_names[shape]] = (*owned.get(self.shape_names[shape], ()), row)
+            return owned
         if family in ("dof", "coordinate"):
             spans = self.layout.v_own if family == "dof" else self.layout.q_own
             return {n: tuple(range(*s)) for n, s in zip(self.joint_names, spans, strict=True)}
@@ -258,30 +211,40 @@ class Model(eqx.Module):
 
     # numbers by name -----------------------------------------------------------------------------------
 
+    @check_arguments
     def get(self, name: str) -> Number:
         """The numbers called `name`: a whole leaf, `link/upper/mass`, `link/mass[upper]` or `link/*/mass`.
 
         A single row comes without its axis (a number, for a mass); a pattern with `*` gives all rows it matches.
         """
-        field, rows, single = self._find(name)
+        field, rows = self._find(name)
         value = getattr(self, field)
-        return value if rows is None else value[rows[0]] if single else value[np.array(rows)]
+        return value if rows is ... else value[_index_of(rows, value, field)]
 
+    @check_arguments
     def set(self, name: str, value: Any) -> Model:
         """A model that differs in the numbers called `name`; `value` is broadcast over them.
 
+        A value with one axis more, its first, makes as many worlds for `rollout_many`.
         A number with a switch (`isthmus.model.leaves.SWITCHES`: ends of travel, `effort`, `delay`, `stiction`, …) acts
         from then on, also in a model made without it; with `kp` or `kd` the command of the joint is a position.
         """
-        field, rows, single = self._find(name)
-        old = getattr(self, field)
-        index = Ellipsis if rows is None else rows[0] if single else np.array(rows)
+        field, rows = self._find(name)
+        if field.startswith("contact_") and not self.contact_kinds:
+            raise UnknownName(
+                f"{self.name!r} touches nothing, so it has no {name!r}: see ist.with_contact."
+            )
+        old, value = getattr(self, field), as_floats(f"the value of {name!r}", value)
+        want, got = np.shape(old[_index_of(rows, old, field)]), np.shape(value)
+        if len(got) == len(want) + 1 and got[1:] == want:
+            old = broadcast(old, (got[0], *old.shape))
+        index = _index_of(rows, old, field)
         try:
             new = replaced(old, index, value)
         except ValueError as mismatch:
-            want, got = np.shape(old[index]), np.shape(value)
             raise BadShape(
-                f"{name!r} has shape {want}; a value of shape {got} does not fit."
+                f"{name!r} has shape {want}; a value of shape {got} does not fit, and {('worlds', *want)} makes "
+                "many worlds for rollout_many."
             ) from mismatch
         spec = dataclasses.replace(dict(leaf_fields())[field], name=name)
         _refuse_bad_values(spec, old[index], value if is_traced(new) else new[index])
@@ -289,26 +252,31 @@ class Model(eqx.Module):
         _refuse_crossed_ends(model)
         return model
 
-    def _acting(self, field: str, rows: list[int] | None, new: AnyArray) -> dict[str, Any]:
+    def _acting(self, field: str, rows: Any, new: AnyArray) -> dict[str, Any]:
         """Static fields that make the changed rows of a leaf act, where their numbers have an effect."""
         spec = dict(leaf_fields())[field]
         if spec.switch is None:
             return {}
-        touched = {*range(self.dof)} if rows is None else {*rows}
+        touched = {*np.atleast_1d(np.arange(self.dof)[rows]).tolist()}
         if is_traced(new):  # of a whole leaf, the numbers of quaternions may be idle
             return switched_on(
                 self, spec.name, touched - rows_never_on(self, spec.switch) or touched
             )
-        return switched_on(self, spec.name, [k for k in touched if new[k] != spec.switch.idle])
+        return switched_on(
+            self, spec.name, [k for k in touched if np.any(new[..., k] != spec.switch.idle)]
+        )
 
-    def _find(self, name: str) -> tuple[str, list[int] | None, bool]:
+    def _find(self, name: str) -> tuple[str, Any]:
+        """The leaf called so, and its rows: a number, several, or `...` for all."""
         base, pattern = address.parse(name)
         for field, spec in leaf_fields():
             if spec.name == base:
                 if pattern is None:
-                    return field, None, False
-                rows = address.rows_of(name, pattern, self.rows(spec.rows))
-                return field, rows, address.picks_one(pattern) and len(rows) == 1
+                    return field, ...
+                names = self.rows(spec.rows)
+                rows = address.rows_of(name, pattern, names)
+                single = address.picks_one(pattern, names) and len(rows) == 1
+                return field, rows[0] if single else np.array(rows)
         known = [spec.name for _, spec in leaf_fields()]
         raise UnknownName(f"this model has no number called {name!r}.{did_you_mean(base, known)}")
 
@@ -323,6 +291,14 @@ def leaf_fields() -> tuple[tuple[str, LeafSpec], ...]:
     """The leaves of a model: name of the field, and what it is."""
     fields = dataclasses.fields(Model)
     return tuple((f.name, f.metadata["leaf"]) for f in fields if "leaf" in f.metadata)
+
+
+def _index_of(rows: Any, leaf: AnyArray, field: str) -> Any:
+    """The index of rows in a leaf, which may have an axis of worlds before them."""
+    if rows is ...:
+        return ...
+    worlds = np.ndim(leaf) - 1 - len(dict(leaf_fields())[field].shape)
+    return (*[slice(None)] * worlds, rows)
 
 
 def _row_count(model: Model, spec: LeafSpec) -> tuple[int, ...]:
@@ -375,8 +351,9 @@ def _refuse_crossed_ends(model: Model) -> None:
     if is_traced((lower, upper)):
         return
     for name, rows in model.rows("dof").items():
-        if crossed := [row for row in rows if lower[row] > upper[row] or lower[row] == np.inf]:
-            a, b = lower[crossed[0]], upper[crossed[0]]
+        low, high = np.broadcast_arrays(lower[..., rows], upper[..., rows])
+        if (crossed := (low > high) | (low == np.inf)).any():
+            a, b = low[crossed][0], high[crossed][0]
             raise BadModel(
                 f"joint {name!r} would have its lower limit {a:g} above its upper limit {b:g}; "
                 "set the other one first."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus.model.arrays import is_traced
+from isthmus.model.contacts import describe_contacts
 from isthmus.model.model import Model
 
 
@@ -17,6 +18,7 @@ def as_text(model: Model) -> str:
     lines = [head, *_branch(model, -1, "")]
     if model.point_names:
         lines.append(f"points: {', '.join(model.point_names)}")
+    lines += describe_contacts(model)
     lines += [f"network {wired}" for wired in model.networks]
     return "\n".join(lines)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -10,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from isthmus.errors import BadOption, BadShape
-from isthmus.model.arguments import as_floats, check_finite, check_shape
-from isthmus.model.arrays import as_leaf, is_traced
+from isthmus.entry import check_arguments, described
+from isthmus.errors import BadArgument, BadShape
+from isthmus.model.arguments import check_finite, check_shape
+from isthmus.model.arrays import as_floats, as_leaf, is_traced
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
 
@@ -22,19 +25,25 @@ CONTROL_SHAPES = {
 """The dimensions of controls of a single step."""
 
 
+def _leaf(name: str) -> Callable[[Any], Any]:
+    return functools.partial(as_leaf, name=name)
+
+
+@check_arguments
 class State(eqx.Module):
     """Positions and velocities of all joints at one time."""
 
-    q: Float[AnyArray, "*batch nq"] = eqx.field(converter=as_leaf)
+    q: Float[AnyArray, "*batch nq"] = eqx.field(converter=_leaf("State.q"))
     """Positions [rad, m, quaternions], laid out as `docs/conventions.md` has it."""
-    v: Float[AnyArray, "*batch dof"] = eqx.field(converter=as_leaf)
+    v: Float[AnyArray, "*batch dof"] = eqx.field(converter=_leaf("State.v"))
     """Velocities [rad/s, m/s]."""
     memory: Any = None
     """What networks remember from the last step; None: nothing."""
-    time: Float[AnyArray, "*batch"] = eqx.field(converter=as_leaf, default=0.0)
+    time: Float[AnyArray, "*batch"] = eqx.field(converter=_leaf("State.time"), default=0.0)
     """[s]"""
 
     @staticmethod
+    @check_arguments
     def neutral(model: Model) -> State:
         """Every joint at its neutral position, at rest, at time 0."""
         q = [
@@ -46,8 +55,10 @@ class State(eqx.Module):
         return State(np.array(q, dtype=np.float64), np.zeros(model.dof), fresh_memory(model))
 
     @staticmethod
-    def random(model: Model, key: PRNGKeyArray, *, speed: float = 1.0) -> State:
+    @check_arguments
+    def random(model: Model, key: PRNGKeyArray | int, *, speed: float = 1.0) -> State:
         """Positions within ±1 rad or m of neutral (turned evenly), velocities of standard deviation `speed`."""
+        key = jax.random.key(key) if isinstance(key, int | np.integer) else key
         key_q, key_v = jax.random.split(key)
         neutral = State.neutral(model).q
         q = np.asarray(neutral) + np.asarray(
@@ -60,21 +71,59 @@ class State(eqx.Module):
         return State(q, v, fresh_memory(model))
 
 
+StateLike = State | AnyArray | Sequence[Any] | Mapping[str, Any]
+"""What is accepted for a state, see `as_state`."""
+
+
+@check_arguments
 class Control(eqx.Module):
     """What acts during a step; what is None is zero. With time as a first axis: during a rollout."""
 
-    torque: Float[AnyArray, "*time dof"] | None = eqx.field(converter=as_leaf, default=None)
+    torque: Float[AnyArray, "*time dof"] | None = eqx.field(
+        converter=_leaf("Control.torque"), default=None
+    )
     """Command of each degree of freedom [N·m or N]; those of prescribed joints are ignored."""
-    position: Float[AnyArray, "*time pq"] | None = eqx.field(converter=as_leaf, default=None)
+    position: Float[AnyArray, "*time pq"] | None = eqx.field(
+        converter=_leaf("Control.position"), default=None
+    )
     """`q` of the prescribed joints, in their order."""
-    velocity: Float[AnyArray, "*time pv"] | None = eqx.field(converter=as_leaf, default=None)
+    velocity: Float[AnyArray, "*time pv"] | None = eqx.field(
+        converter=_leaf("Control.velocity"), default=None
+    )
     """`v` of the prescribed joints."""
-    acceleration: Float[AnyArray, "*time pv"] | None = eqx.field(converter=as_leaf, default=None)
+    acceleration: Float[AnyArray, "*time pv"] | None = eqx.field(
+        converter=_leaf("Control.acceleration"), default=None
+    )
     """`dv/dt` of the prescribed joints."""
-    force: Float[AnyArray, "*time links 6"] | None = eqx.field(converter=as_leaf, default=None)
+    force: Float[AnyArray, "*time links 6"] | None = eqx.field(
+        converter=_leaf("Control.force"), default=None
+    )
     """External force on each link: moment about its origin [N·m], then force [N], in its own frame."""
     extra: dict[str, AnyArray] = eqx.field(default_factory=dict)
     """Channels of a log that networks may read as `extra/NAME`."""
+
+
+def as_state(model: Model, state: Any) -> State:
+    """A `State` from itself, an array of `q` (at rest) or of `q` and `v` along its last axis, `(q, v)`, or a dict."""
+    if isinstance(state, State):
+        return state
+    if isinstance(state, Mapping) and "q" in state and {*state} <= {"q", "v", "memory", "time"}:
+        return State(**{"v": _at_rest(model, state["q"]), **state})
+    if isinstance(state, tuple | list) and len(state) == 2 and np.ndim(state[0]) == 1:
+        return State(*state)
+    numbers = np.zeros(0) if isinstance(state, Mapping) else as_floats("state", state)
+    if np.shape(numbers)[-1:] == (model.nq + model.dof,):
+        return State(numbers[..., : model.nq], numbers[..., model.nq :])
+    if np.shape(numbers)[-1:] == (model.nq,):
+        return State(numbers, _at_rest(model, numbers))
+    raise BadArgument(
+        f"a State is needed, not {described(state)}: ist.State(q, v), or an array with the {model.nq} positions, or "
+        f"the {model.nq} positions and {model.dof} velocities, of {model.name!r}."
+    )
+
+
+def _at_rest(model: Model, q: Any) -> np.ndarray:
+    return np.zeros((*np.shape(q)[:-1], model.dof))
 
 
 def as_control(control: Any) -> Control:
@@ -115,22 +164,23 @@ def with_memory(model: Model, state: State) -> State:
     return State(state.q, state.v, {**had, **missing}, state.time)
 
 
-def check_state(model: Model, state: State, *, batched: bool = False) -> None:
-    """Refuses a state whose shapes do not fit the model, or with nan; `batched`: all may have one batch axis.
+def check_state(model: Model, given: StateLike, *, batched: bool = False) -> State:
+    """The state that was given; refuses shapes that do not fit, and nan. `batched`: all may have one batch axis.
 
     Among batched states, nan is a value: a batch survives its worst member.
     """
-    if not isinstance(state, State):
-        raise BadOption(f"a State is needed, not {type(state).__name__}: State(q, v).")
-    batch = np.shape(state.q)[:-1] if batched and np.ndim(state.q) == 2 else ()
-    parts = {name: as_floats(f"state.{name}", getattr(state, name)) for name in ("q", "v", "time")}
+    state = as_state(model, given)
+    own = vars(state)  # an attribute of a module takes microseconds
+    parts = {name: as_floats(f"state.{name}", own[name]) for name in ("q", "v", "time")}
+    batch = parts["q"].shape[:-1] if batched and parts["q"].ndim == 2 else ()
     check_shape(model, "state.q", parts["q"], "nq", batch, many="rollout_many")
     check_shape(model, "state.v", parts["v"], "dof", batch, many="rollout_many")
-    if np.shape(state.time) not in ((), batch):
-        raise BadShape(f"state.time has shape {np.shape(state.time)}; needed is {batch}.")
+    if parts["time"].shape not in ((), batch):
+        raise BadShape(f"state.time has shape {parts['time'].shape}; needed is {batch}.")
     for name, value in parts.items():
         if not batch and not is_traced(value):
             check_finite(f"state.{name}", value)
+    return state
 
 
 def prescribed_rows(model: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -144,8 +194,9 @@ def check_control(
     model: Model, control: Control, time: tuple[int, ...] = (), *, finite: bool = True
 ) -> None:
     """Refuses controls whose shapes do not fit the model, or with nan (`finite`), where values are known."""
+    own = vars(control)  # as in check_state
     for name, dims in CONTROL_SHAPES.items():
-        if (value := getattr(control, name)) is None:
+        if (value := own[name]) is None:
             continue
         value = as_floats(f"control {name}", value)
         check_shape(model, f"control {name}", value, dims, time, many="rollout_many")

@@ -9,20 +9,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.model.arrays import is_traced, replaced
 from isthmus.model.model import Model
 from isthmus.spatial import inertia, rotations
-from isthmus.types import AnyArray, Number, Vec3
+from isthmus.types import AnyArray, Number, Numbers, Vec3
 
 
+@check_arguments
 def stretch(
     model: Model,
     link: str,
     factor: Number,
     *,
     constant: Literal["mass", "density"] = "mass",
-    axis: Any = None,
+    axis: Numbers | None = None,
 ) -> Model:
     """The model with `link` stretched by `factor` along its length, as if its material were drawn out.
 
@@ -30,10 +32,10 @@ def stretch(
     grows with the length. The length runs from the link's joint to its children's (to its centre of mass where it
     has none, or they sit at its own); `axis`, a vector in the link's frame, says otherwise.
     """
-    if constant not in ("mass", "density"):
-        raise BadOption(f"constant must be 'mass' or 'density', not {constant!r}.")
     if not is_traced(factor) and not (np.isfinite(factor) and factor > 0):
         raise BadOption(f"a link can be stretched by a positive factor only, not by {factor!r}.")
+    if axis is not None and np.shape(axis) != (3,):
+        raise BadOption(f"stretch: axis must be three numbers x, y, z, not {axis!r}.")
     if is_traced((model, factor, axis)):
         return _stretched(model, link, factor, constant, axis)
     with jax.enable_x64(True):  # numbers of a model keep their 64 bits, whatever JAX is set to

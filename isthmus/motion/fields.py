@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import equinox as eqx
 from jaxtyping import Float
 
-from isthmus.errors import BadMotion
-from isthmus.model.arrays import as_leaf
+from isthmus.entry import check_arguments
+from isthmus.errors import BadMotion, BadOption
+from isthmus.model.arrays import as_floats, as_leaf
 from isthmus.model.state import State
 from isthmus.motion.spans import JointList
 from isthmus.types import AnyArray
@@ -38,14 +40,19 @@ class About:
         return hash(About)
 
 
+def _array(name: str) -> Callable[[Any], Any]:
+    """A converter of lists to arrays; arrays and None stay as they are."""
+    return lambda x: x if x is None or hasattr(x, "dtype") else as_floats(name, x)
+
+
 class AbstractMotion(eqx.Module):
     """The arrays of a motion, for the functions that `Motion` offers as methods."""
 
-    t: Float[AnyArray, "*batch time"]
+    t: Float[AnyArray, "*batch time"] = eqx.field(converter=_array("Motion.t"))
     """[s]"""
-    q: Positions
+    q: Positions = eqx.field(converter=_array("Motion.q"))
     """Positions, as `State.q`; None where none were measured."""
-    v: Velocities = None
+    v: Velocities = eqx.field(converter=_array("Motion.v"), default=None)
     """Velocities, as `State.v`; None where none were measured."""
     signals: dict[str, AnyArray] = eqx.field(default_factory=dict)
     """What acted and what was recorded, by name; the same rows as `t`."""
@@ -71,8 +78,19 @@ class AbstractMotion(eqx.Module):
         """The commands, `signals["joint/control"]` [N·m or N]; None where there are none."""
         return self.signals.get(CONTROL)
 
+    def __check_init__(self) -> None:
+        for name in ("q", "v"):
+            shape, want = getattr(getattr(self, name), "shape", None), getattr(self.t, "shape", ())
+            if shape is not None and shape[:-1] != want:
+                raise BadMotion(
+                    f"Motion: {name} has shape {shape} and t {want}; {name} needs a row for each time, {(*want, name)}."
+                )
+
+    @check_arguments
     def state(self, row: int) -> State:
         """The state at one row; `state(-1)` is the last one."""
+        if not -len(self) <= row < len(self):
+            raise BadOption(f"Motion.state: there is no row {row}; the motion has {len(self)}.")
         if self.q is None or self.v is None:
             raise BadMotion(
                 f"this motion has no {'positions' if self.q is None else 'velocities'}, so there is no state; "

@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 
 from isthmus.describe.files import read_bytes
-from isthmus.disk import PathLike, check_target, whole_file
+from isthmus.disk import PathLike, check_size, check_target, opened, whole_file
 from isthmus.errors import BadFile, BadOption
 from isthmus.model.model import Model
 from isthmus.motion.fields import AbstractMotion
@@ -198,9 +198,8 @@ def _numbers(path: PathLike, line: int, names: list[str], cells: list[str]) -> l
 def npz_arrays(path: PathLike) -> dict[str, np.ndarray]:
     """The arrays of an NPZ file, by name; objects are refused."""
     data = read_bytes(path)
-    try:
+    with opened(path, "NPZ file of plain arrays"):
+        with zipfile.ZipFile(io.BytesIO(data)) as parts:
+            check_size(path, sum(part.file_size for part in parts.infolist()))
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             return {name: np.asarray(file[name]) for name in file.files}
-    except (ValueError, AttributeError, EOFError, OSError, KeyError, zipfile.BadZipFile, TypeError):
-        why = "no NPZ file of plain arrays, or was not written to its end" if data else "empty"
-        raise BadFile(f"{str(path)!r} is {why}.") from None

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.model.model import Model
 from isthmus.motion import files, match, outliers, rows, text
 from isthmus.motion import resample as resampling
 from isthmus.motion import smooth as smoothing
 from isthmus.motion.fields import CONTROL, EXTRA, FORCE, About, AbstractMotion, noted
+from isthmus.types import Numbers
 
 __all__ = ["CONTROL", "EXTRA", "FORCE", "About", "Motion"]
 
 
+@check_arguments
 class Motion(AbstractMotion):
     """A motion sampled in time; time is the first axis of every array (after a batch axis, if there is one).
 
@@ -38,10 +41,12 @@ class Motion(AbstractMotion):
             )
         return rows.take(self, picked)
 
+    @check_arguments
     def between(self, start: float, stop: float) -> Motion:
         """The rows with `start ≤ t ≤ stop` [s]."""
         return rows.between(self, start, stop)
 
+    @check_arguments
     def split(
         self,
         *,
@@ -57,11 +62,12 @@ class Motion(AbstractMotion):
         """
         return rows.split(self, at=at, parts=parts, share=share, gap=gap)
 
+    @check_arguments
     def resample(
         self,
         dt: float | None = None,
         *,
-        t: Any = None,
+        t: Numbers | None = None,
         method: str = "linear",
         across: float | None = None,
     ) -> Motion:
@@ -73,12 +79,14 @@ class Motion(AbstractMotion):
         """
         return resampling.resample(self, dt, t, method, across)
 
+    @check_arguments
     def filled(self, across: float | None = None, method: str = "linear") -> Motion:
         """The same rows; what was not measured is interpolated over at most `across` [s], as in `resample`."""
         return self.resample(t=self.t, method=method, across=across)
 
     # values --------------------------------------------------------------------------------------------
 
+    @check_arguments
     def filter(self, cutoff: float, *, order: int = 4, only: Sequence[str] | None = None) -> Motion:
         """Without what is faster than `cutoff` [Hz]: a Butterworth filter forwards and backwards, without delay.
 
@@ -86,6 +94,7 @@ class Motion(AbstractMotion):
         """
         return smoothing.low_pass(self, cutoff, order, only)
 
+    @check_arguments
     def velocities(self, *, window: int = 9, order: int = 3, smooth: bool = False) -> Motion:
         """With velocities from positions: the slope of a polynomial through `window` rows (Savitzky-Golay).
 
@@ -94,6 +103,7 @@ class Motion(AbstractMotion):
         """
         return smoothing.differentiate(self, window, order, smooth)
 
+    @check_arguments
     def without_outliers(self, threshold: float = 8.0) -> Motion:
         """Single rows that stand out from their neighbours by `threshold` times the usual are NaN, not measured."""
         return outliers.without_outliers(self, threshold)
@@ -104,14 +114,17 @@ class Motion(AbstractMotion):
 
     # names ---------------------------------------------------------------------------------------------
 
+    @check_arguments
     def matched(self, model: Model) -> Motion:
         """With the joints in the order of `model`, by name; refuses the motion of another robot."""
         return match.matched(self, model)
 
+    @check_arguments
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes `.npz` or `.csv`, which `isthmus.read_motion` reads without loss."""
         files.save_motion(self, path)
 
+    @check_arguments
     def noted(self, *notes: str, name: str | None = None) -> Motion:
         """With further notes, or another name."""
         return noted(self, *notes, name=name)

@@ -62,8 +62,8 @@ def found_in(motion: AbstractMotion, threshold: float = 8.0) -> dict[str, np.nda
 
 def without_outliers(motion: M, threshold: float) -> M:
     """As `Motion.without_outliers` describes."""
-    if not threshold > 0:
-        raise BadOption(f"threshold must be positive, not {threshold!r}.")
+    if not 0 < threshold < np.inf:
+        raise BadOption(f"threshold must be positive and finite, not {threshold!r}.")
     masks = found_in(motion, threshold)
 
     def cleaned(name: str, x: AnyArray) -> AnyArray:

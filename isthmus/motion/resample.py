@@ -18,6 +18,10 @@ from isthmus.types import AnyArray
 Interpolate = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
+MOST_ROWS = 10**8
+"""Of a motion; more would fill the memory."""
+
+
 def resample(motion: M, dt: float | None, times: Any, method: str, across: float | None) -> M:
     """As `Motion.resample` describes."""
     t = single(motion, "resample")
@@ -52,8 +56,10 @@ def new_times(t: np.ndarray, dt: float | None, times: Any) -> np.ndarray:
         if new.ndim != 1 or not np.all(np.isfinite(new)):
             raise BadOption("t must be a list of finite times [s].")
         return new
-    if not (np.ndim(dt) == 0 and np.isfinite(dt) and dt > 0):
+    if not (np.ndim(dt) == 0 and 0 < dt < np.inf):
         raise BadOption(f"dt must be a positive number of seconds, not {dt!r}.")
+    if not (t[-1] - t[0]) / float(dt) < MOST_ROWS:
+        raise BadOption(f"dt = {dt!r} s gives more than {MOST_ROWS:g} rows; take a longer step.")
     rows = int(np.floor((t[-1] - t[0]) / dt + 1e-6)) + 1
     return np.minimum(t[0] + dt * np.arange(rows), t[-1])
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.entry import described
 from isthmus.errors import BadMotion, BadOption
 from isthmus.motion.fields import AbstractMotion, M, noted
 
@@ -27,9 +28,30 @@ def mapped(motion: M, change: Callable[[Any], Any]) -> M:
 
 def take(motion: M, rows: Any) -> M:
     """Those rows; a batch keeps its first axes."""
-    index = rows if isinstance(rows, slice) else np.asarray(rows)
+    index = rows if isinstance(rows, slice) else _row_numbers(rows, np.shape(motion.t)[-1])
     before = (slice(None),) * (np.ndim(motion.t) - 1)
     return mapped(motion, lambda x: x[(*before, index)])
+
+
+def _row_numbers(rows: Any, count: int) -> np.ndarray:
+    """Row numbers from these or from a mask; refuses anything else."""
+    given = (
+        np.asarray(rows, dtype=int)
+        if isinstance(rows, list | tuple) and not rows
+        else np.asarray(rows)
+    )
+    if given.dtype.kind == "b" and given.shape == (count,):
+        return np.flatnonzero(given)
+    if (
+        given.dtype.kind not in "iu"
+        or given.ndim != 1
+        or np.any((given < -count) | (given >= count))
+    ):
+        raise BadOption(
+            f"a motion is cut by a slice, motion[a:b], by a mask or by numbers of its {count} rows, not by "
+            f"{described(rows)}."
+        )
+    return given
 
 
 def single(motion: AbstractMotion, purpose: str) -> np.ndarray:
@@ -68,7 +90,7 @@ def split(
 ) -> list[M]:
     """Pieces, as `Motion.split` describes."""
     t = single(motion, "split")
-    if [at, parts, share, gap].count(None) != 3:
+    if sum(x is not None for x in (at, parts, share, gap)) != 1:
         raise BadOption("split needs exactly one of at=, parts=, share=, gap=.")
     if at is not None:
         cuts = np.searchsorted(t, np.asarray(at, dtype=np.float64), side="left")
@@ -81,6 +103,8 @@ def split(
             raise BadOption(f"share must lie between 0 and 1; it is {share!r}.")
         cuts = np.array([round(share * t.size)])
     else:
+        if gap is None or not gap > 0.0:
+            raise BadOption(f"gap must be a positive number of seconds, not {gap!r}.")
         cuts = np.flatnonzero(np.diff(t) > gap) + 1
     edges = np.unique(np.concatenate([[0], cuts, [t.size]])).astype(int)
     pieces = [take(motion, slice(a, b)) for a, b in itertools.pairwise(edges)]

@@ -91,8 +91,8 @@ def _butterworth(t: np.ndarray, cutoff: float, order: int) -> np.ndarray:
         raise BadOption(
             f"cutoff must lie between 0 and {0.5 * rate:.4g} Hz, half the sampling rate; it is {cutoff!r}."
         )
-    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
-        raise BadOption(f"order must be a whole number from 1, not {order!r}.")
+    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 100:
+        raise BadOption(f"order must be a whole number from 1 to 100, not {order!r}.")
     return butter(order, cutoff, fs=rate, output="sos")
 
 

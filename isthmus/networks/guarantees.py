@@ -8,7 +8,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
+from isthmus.entry import check_arguments
 
+
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Dissipative:
     """A force that only takes energy: `−D v`, `D ≥ 0` learned, `v` the velocity conjugate to the target.
@@ -26,6 +29,7 @@ class Dissipative:
     law: ClassVar[str] = "dissipative"
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Conservative:
     """A joint torque from a learned potential of the positions: loops do no work. Target `joint/passive_torque`."""
@@ -34,6 +38,7 @@ class Conservative:
     law: ClassVar[str] = "conservative"
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Internal:
     """Equal and opposite wrenches on two links, `between=("a", "b")`: total momentum stays. Target
@@ -48,6 +53,7 @@ class Internal:
         object.__setattr__(self, "between", tuple(self.between))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Lagrangian:
     """Inertia of the joints that depends on the positions and stays ≥ 0, with the Coriolis terms that belong to it.

@@ -40,6 +40,12 @@ QUANTITIES = (
     SignalSpec("joint/passive_torque", "dof", (), "N·m|N", "springs, friction, cogging, offset"),
     SignalSpec("joint/limit_torque", "dof", (), "N·m|N", "stops at the ends of travel"),
     SignalSpec("joint/torque", "dof", (), "N·m|N", "motor, passive and limit torque together"),
+    SignalSpec("contact/point", "contact", (3,), "m", "of the body, in the world"),
+    SignalSpec("contact/normal", "contact", (3,), "1", "of the ground, in the world"),
+    SignalSpec("contact/depth", "contact", (), "m", "of the point in the ground; negative: above it"),
+    SignalSpec("contact/velocity", "contact", (3,), "m/s", "of the point, in the world"),
+    SignalSpec("contact/normal_force", "contact", (), "N", "of impulses: mean over the step"),
+    SignalSpec("contact/friction_force", "contact", (3,), "N", "in the world; of impulses: mean over the step"),
     SignalSpec("link/external_force", "link", (6,), "N·m, N", "in the link's frame, moment first"),
     SignalSpec(
         "link/spatial_inertia", "link", (6, 6), "kg·m²|kg·m|kg",
@@ -62,6 +68,10 @@ QUANTITIES = (
     ),
     SignalSpec("link/acceleration", "link", (6,), "rad/s², m/s²", "in the link's frame, gravity taken off"),
     SignalSpec("joint/acceleration", "dof", (), "rad/s²|m/s²", "`dv/dt`"),
+    SignalSpec("contact/time", "contact", (), "s", "of an impact within the step; zero: there is none"),
+    SignalSpec("contact/bias", "contact", (), "m/s", "speed that impulses take off: restitution, less what lifts out"),
+    SignalSpec("contact/residual", None, (), "m/s", "by which velocities after the impulses miss their conditions"),
+    SignalSpec("contact/impulse", "contact", (3,), "N·s", "in the world"),
     SignalSpec("joint/new_velocity", "dof", (), "rad/s|m/s", "`v` at the end of the step"),
     SignalSpec("joint/new_position", "coordinate", (), "rad|m", "`q` at the end of the step"),
 )  # fmt: skip
@@ -132,13 +142,17 @@ def select(model: Model, text: str, extra: tuple[str, ...] = ()) -> Selection:
     name = before + name
     if name not in known or pattern is None:
         raise UnknownSignal(f"no signal is called {text!r}.{did_you_mean(name, known)}")
-    rows = address.rows_of(text, pattern, model.rows(known[name].rows))
-    return Selection(text, name, tuple(rows), address.picks_one(pattern) and len(rows) == 1)
+    names = model.rows(known[name].rows)
+    rows = address.rows_of(text, pattern, names)
+    return Selection(text, name, tuple(rows), address.picks_one(pattern, names) and len(rows) == 1)
 
 
 def _published(model: Model, spec: SignalSpec) -> bool:
     if spec.rows == "point":
         return bool(model.point_names)
+    if spec.name.startswith("contact/"):
+        only_impulses = spec.name.rsplit("/", 1)[-1] in ("time", "bias", "residual", "impulse")
+        return ("impulse" in model.contact_kinds) if only_impulses else bool(model.contact_kinds)
     shared = any(wired.plan.couples_joints for wired in model.networks)
     return not ((model.mimics or shared) and spec.name in (*INWARDS, *OUTWARDS))
 

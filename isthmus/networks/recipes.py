@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, BadWiring, did_you_mean
 from isthmus.types import AnyArray
 
@@ -28,6 +29,8 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "softplus": jax.nn.softplus,
     "sine": jnp.sin,
 }
+MOST_WEIGHTS = 10**8
+"""Of one network; more would fill the memory."""
 
 
 class Layer(eqx.Module):
@@ -129,6 +132,7 @@ class Foreign(eqx.Module):
         return self.gain * jnp.asarray(self.module(x))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class MLP:
     """A perceptron with `depth` hidden layers of `width`; activation: tanh, elu, relu, softplus or sine."""
@@ -139,6 +143,7 @@ class MLP:
 
     def __post_init__(self) -> None:
         _whole("MLP", width=self.width, depth=self.depth)
+        _refuse_size("MLP", self.width + self.width**2 * self.depth)
         if self.activation not in ACTIVATIONS:
             near = did_you_mean(self.activation, ACTIVATIONS)
             raise BadOption(f"MLP: no activation is called {self.activation!r}.{near}")
@@ -151,6 +156,7 @@ class MLP:
         return Perceptron((*hidden, _nothing(sizes[-1], outputs)), self.activation)
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Linear:
     """A matrix and a constant."""
@@ -159,6 +165,7 @@ class Linear:
         return Perceptron((_nothing(inputs, outputs),), "tanh")
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Spline:
     """A smooth curve of one input (an angle enters as it is), free between `low` and `high`, straight beyond."""
@@ -169,6 +176,7 @@ class Spline:
 
     def __post_init__(self) -> None:
         _whole("Spline", knots=self.knots)
+        _refuse_size("Spline", self.knots)
         if self.knots < 2 or not (self.low < self.high and math.isfinite(self.high - self.low)):
             raise BadOption("Spline: it needs two knots or more, and low < high, both finite.")
 
@@ -180,6 +188,7 @@ class Spline:
         return BSpline(np.zeros((self.knots + 2, outputs)), float(self.low), float(self.high))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Constant:
     """One learned number for each output."""
@@ -188,6 +197,7 @@ class Constant:
         return Same(np.zeros(outputs))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class GRU:
     """A gated recurrent unit with `width` numbers of memory, updated once a step: train and use it at one dt."""
@@ -197,6 +207,7 @@ class GRU:
 
     def __post_init__(self) -> None:
         _whole("GRU", width=self.width)
+        _refuse_size("GRU", 3 * self.width**2)
 
     def make(self, inputs: int, outputs: int, *, key: PRNGKeyArray) -> GatedUnit:
         one, two = jax.random.split(key)
@@ -205,6 +216,7 @@ class GRU:
         return GatedUnit(gates, proposal, _nothing(self.width, outputs))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Filter:
     """First-order low-pass filters of mixtures of the inputs; time constants start spread over `fast`…`slow` [s]."""
@@ -216,6 +228,7 @@ class Filter:
 
     def __post_init__(self) -> None:
         _whole("Filter", width=self.width)
+        _refuse_size("Filter", self.width)
         if not 0.0 < self.fast <= self.slow < math.inf:
             raise BadOption("Filter: time constants need 0 < fast <= slow, both finite.")
 
@@ -276,3 +289,10 @@ def _whole(who: str, **numbers: int) -> None:
         least = 0 if name == "depth" else 1
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise BadOption(f"{who}: {name} must be a whole number from {least}, not {value!r}.")
+
+
+def _refuse_size(who: str, weights: int) -> None:
+    if weights > MOST_WEIGHTS:
+        raise BadOption(
+            f"{who}: it would have more than {MOST_WEIGHTS:g} weights; make it smaller."
+        )

@@ -47,6 +47,10 @@ class Signal(abc.ABC):
         """Damping that dissipative wires put on the signal, for an implicit step, as in `Effect.damping`."""
 
     @abc.abstractmethod
+    def of(self, name: str) -> AnyArray:
+        """The whole signal `name`, which was published before in this step."""
+
+    @abc.abstractmethod
     def added_inertia(self) -> AnyArray | None:
         """Inertia that wires add in joint space, (dof, dof) [kg·m²]; None: none."""
 
@@ -62,6 +66,9 @@ class NoSignals(Signal):
 
     def damping(self, name: str) -> list[AnyArray]:
         return []
+
+    def of(self, name: str) -> AnyArray:
+        raise UnknownSignal(f"{name!r} is not kept: give a Signals.")
 
     def added_inertia(self) -> None:
         return None
@@ -133,6 +140,9 @@ class Signals(Signal):
 
     def damping(self, name: str) -> list[AnyArray]:
         return [e.damping[name] for e in self._effects.values() if name in e.damping]
+
+    def of(self, name: str) -> AnyArray:
+        return self[name]
 
     def added_inertia(self) -> AnyArray | None:
         found = [e.inertia for e in self._effects.values() if e.inertia is not None]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.disk import whole_file
+from isthmus.entry import check_arguments
 from isthmus.errors import warn_renamed
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem import Problem
@@ -25,6 +26,7 @@ NOTHING_ELSE = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsaf
 """What a browser may load for the page: what stands in it."""
 
 
+@check_arguments
 def export_report(
     fit: Fit,
     path: str | os.PathLike[str] = "report.html",
@@ -49,6 +51,7 @@ def export_report(
     return target
 
 
+@check_arguments
 def write_report(fit: Fit, path: str | os.PathLike[str] = "report.html", **options: Any) -> Path:
     """The old name of `export_report`, until version 0.3."""
     warn_renamed("write_report", "export_report")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from isthmus.dynamics.aba import AddedInertia, forward_dynamics_at
+from isthmus.contact.impulse import after_impulses
+from isthmus.dynamics.aba import AddedInertia, forward_dynamics_at, total_inertia
 from isthmus.dynamics.actuators import motor_slope
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
@@ -70,6 +71,22 @@ def needed_torque(acting: Forces, a: Joints, signal: Signal) -> Joints:
         return tau
     rest = tau + load_friction_torque(acting.model, acting.v, acting.motor)
     return transmitted_torque(acting.model, rest, acting.v)
+
+
+@exact
+def moved_by(
+    acting: Forces, a: Joints, dt: Scalar, signal: Signal, implicit: Scalar | None
+) -> tuple[Joints, Joints]:
+    """The velocity `dt` [s] later under the acceleration `a` and impacts, and by what `q` moves until then."""
+    model = acting.model
+    if "impulse" not in model.contact_kinds:
+        v = acting.v + dt * a
+        return v, dt * v
+    assert acting.touch is not None
+    inertias = signal.of("link/spatial_inertia")
+    added, _ = _at_end_of_step(acting, implicit, signal)
+    H = total_inertia(model, acting.kinematics, inertias, added)
+    return after_impulses(model, acting.kinematics, acting.touch, H, acting.v, a, dt, signal)
 
 
 def impose(model: Model, state: State, control: Control) -> State:

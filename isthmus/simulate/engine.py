@@ -11,15 +11,15 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
 
-from isthmus.errors import BadOption, FallbackWarning, NotTranslatable
+from isthmus.errors import FallbackWarning, NotTranslatable
 from isthmus.model.arrays import is_traced
 
-Engine = str | None
+Engine = Literal["native", "xla"] | None
 """`native`, `xla`, or None: native code unless something is traced."""
 
 KEPT = 64
@@ -30,8 +30,6 @@ _LOCK = threading.Lock()
 
 def wants_native(engine: Engine, *arguments: Any) -> bool:
     """Whether native code is to run: not for traced arguments, which an outer compilation sees through."""
-    if engine not in (None, "native", "xla"):
-        raise BadOption(f"engine is {engine!r}; it can be None, 'native' or 'xla'.")
     return engine != "xla" and not is_traced(arguments)
 
 

@@ -1,4 +1,4 @@
-"""All forces on a mechanism at one state: motors, springs, friction, cogging, stops, external forces.
+"""All forces on a mechanism at one state: motors, springs, friction, cogging, stops, contact, external forces.
 
 Every quantity passes through `signal(name, value)`, so that it can be recorded, read or corrected. The forward
 simulation (`accelerate.py`) and the torques that a measured motion needs both start from this one function.
@@ -12,6 +12,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Float
 
+from isthmus.contact.geometry import Touch, touch
+from isthmus.contact.penalty import penalty_forces
 from isthmus.dynamics.actuators import delayed, motor_torque
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics
@@ -41,6 +43,8 @@ class Forces(eqx.Module):
     """External force on each link, in its own frame: moment [N·m], then force [N]."""
     inertia: Float[AnyArray, "dof dof"] | None
     """Inertia that networks add in joint space [kg·m²]; None: none."""
+    touch: Touch | None
+    """Where contacts are; None: the model has none."""
 
 
 @exact
@@ -66,9 +70,14 @@ def forces(
     passive = signal("joint/passive_torque", passive_torque(model, q, v, motor))
     stops = signal("joint/limit_torque", limit_torque(model, q, v))
     joint = signal("joint/torque", motor + passive + stops)
-    link = signal("link/external_force", _or_zeros(control.force, kinematics.velocity))
+    given, touching = _or_zeros(control.force, kinematics.velocity), None
+    if model.contact_kinds:
+        touching = touch(model, kinematics, signal)
+        if "penalty" in model.contact_kinds:
+            given = given + penalty_forces(model, kinematics, touching, signal)
+    link = signal("link/external_force", given)
     inertia = signal.added_inertia()
-    return Forces(model, q, v, kinematics, motor, passive, stops, joint, link, inertia)
+    return Forces(model, q, v, kinematics, motor, passive, stops, joint, link, inertia, touching)
 
 
 def _corrected(model: Model, signal: Signal) -> Model:

@@ -10,12 +10,13 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from isthmus.dynamics.actuators import remembered
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, did_you_mean
 from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.networks.signals import Signal, Signals
-from isthmus.simulate.accelerate import accelerate, impose
+from isthmus.simulate.accelerate import accelerate, impose, moved_by
 from isthmus.simulate.forces import Forces
 from isthmus.types import Coordinates, Joints, Scalar
 
@@ -45,6 +46,7 @@ class Integrator(abc.ABC):
         return {"integrator": self.name, "explicit": False, **dataclasses.asdict(self)}
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SemiImplicit(Integrator):
     """Semi-implicit Euler: velocity first, then position with the new velocity.
@@ -59,13 +61,14 @@ class SemiImplicit(Integrator):
     def move(
         self, model: Model, state: State, control: Control, dt: Scalar, signal: Signal
     ) -> State:
+        implicit = None if self.explicit else dt
         acting, a = accelerate(
-            model, state, control, signal,
-            period=self.substeps * dt, implicit=None if self.explicit else dt,
-        )  # fmt: skip
-        return _moved(state, *semi_implicit(acting, a, dt, signal), dt)
+            model, state, control, signal, period=self.substeps * dt, implicit=implicit
+        )
+        return _moved(state, *semi_implicit(acting, a, dt, signal, implicit), dt)
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Euler(Integrator):
     """Explicit Euler: position and velocity with the rates at the beginning of the step."""
@@ -81,6 +84,7 @@ class Euler(Integrator):
         return _moved(state, _new_position(model, q, signal), v, dt)
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RK4(Integrator):
     """The classic Runge-Kutta scheme of fourth order, with four evaluations of the dynamics.
@@ -117,23 +121,29 @@ INTEGRATORS: dict[str, type[Integrator]] = {i.name: i for i in (SemiImplicit, Eu
 """By the names that options and files use."""
 
 
+IntegratorLike = str | Integrator | type[Integrator]
+"""An integrator, its class or its name."""
+
+
 def integrator_of(
-    integrator: str | Integrator = "semi_implicit", explicit: bool = False, substeps: int = 1
+    integrator: IntegratorLike = "semi_implicit", explicit: bool = False, substeps: int = 1
 ) -> Integrator:
-    """An integrator, or the name of one, with the options `explicit` and `substeps`."""
+    """An integrator, its class or its name, with the options `explicit` and `substeps`."""
     if isinstance(integrator, str):
         if integrator not in INTEGRATORS:
             raise BadOption(
                 f"no integrator is called {integrator!r}.{did_you_mean(integrator, INTEGRATORS)}"
             )
-        integrator = INTEGRATORS[integrator]()
+        integrator = INTEGRATORS[integrator]
+    if isinstance(integrator, type):
+        integrator = integrator()
     if explicit:
         if not isinstance(integrator, SemiImplicit):
             raise BadOption(
                 f"explicit=True is an option of 'semi_implicit'; {integrator.name!r} is explicit without it."
             )
         integrator = dataclasses.replace(integrator, explicit=True)
-    if integrator.substeps == 1:
+    if integrator.substeps == 1 != substeps:
         return dataclasses.replace(integrator, substeps=substeps)
     if substeps != 1:
         raise BadOption(f"substeps is given twice: {substeps} and {integrator}.")
@@ -162,11 +172,16 @@ def advance(
 
 
 def semi_implicit(
-    acting: Forces, a: Joints, dt: Scalar, signal: Signal
+    acting: Forces, a: Joints, dt: Scalar, signal: Signal, implicit: Scalar | None = None
 ) -> tuple[Coordinates, Joints]:
-    """`q` and `v` after `dt` [s] of the acceleration `a` [rad/s², m/s²]: velocity first."""
-    v = signal("joint/new_velocity", acting.v + dt * a)
-    return _new_position(acting.model, coordinates.plus(acting.model, acting.q, dt * v), signal), v
+    """`q` and `v` after `dt` [s] of the acceleration `a` [rad/s², m/s²] and of impacts: velocity first.
+
+    `implicit` as in `acceleration_under`, which gave `a`.
+    """
+    after, way = moved_by(acting, a, dt, signal, implicit)
+    v = signal("joint/new_velocity", after)
+    way = way if v is after else way + dt * (v - after)
+    return _new_position(acting.model, coordinates.plus(acting.model, acting.q, way), signal), v
 
 
 def _new_position(model: Model, q: Coordinates, signal: Signal) -> Coordinates:

@@ -9,14 +9,15 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadShape
 from isthmus.model.model import Model, leaf_fields
-from isthmus.model.state import Control, State, as_control, check_state, with_memory
+from isthmus.model.state import Control, State, StateLike, as_control, check_state, with_memory
 from isthmus.model.switches import refuse_idle_numbers
 from isthmus.motion.motion import Motion
 from isthmus.networks.names import select
 from isthmus.simulate.engine import Engine, wants_native
-from isthmus.simulate.integrate import Integrator, integrator_of
+from isthmus.simulate.integrate import IntegratorLike, integrator_of
 from isthmus.simulate.rollout import (
     Checkpoint,
     Controls,
@@ -37,15 +38,16 @@ PLAIN = {"torque": 2, "position": 2, "velocity": 2, "acceleration": 2, "force": 
 """How many axes the controls of a single rollout have."""
 
 
+@check_arguments
 def rollout_many(
     models: Model,
-    states: State,
+    states: StateLike,
     controls: Controls,
     dt: Number,
     steps: int | None = None,
-    record: Sequence[str] = (),
+    record: str | Sequence[str] = (),
     *,
-    integrator: str | Integrator = "semi_implicit",
+    integrator: IntegratorLike = "semi_implicit",
     explicit: bool = False,
     substeps: int = 1,
     checkpoint: Checkpoint = None,
@@ -59,14 +61,21 @@ def rollout_many(
     native code (None: as many as pay).
     """
     scheme = integrator_of(integrator, explicit, substeps)
-    check_state(models, states, batched=True)
+    states = check_state(models, states, batched=True)
     refuse_idle_numbers(models)
     states = with_memory(models, states)
     given = controls if callable(controls) or controls is None else as_control(controls)
     axes, sizes = _axes(models, states, given)
+    if not sizes:
+        raise BadShape(
+            "rollout_many needs a leading axis of worlds in the model, the states or the controls, and none has "
+            "one; rollout takes a single world."
+        )
     if len(set(sizes.values())) != 1:
-        found = ", ".join(f"{name}: {size}" for name, size in sizes.items()) or "none has one"
-        raise BadShape(f"model, state and controls need one common batch axis; {found}.")
+        found = ", ".join(f"{name}: {size}" for name, size in sizes.items())
+        raise BadShape(
+            f"rollout_many needs as many worlds everywhere, but the leading axes are {found}."
+        )
     first, count = _first(given, axes[2]), steps
     _, steps = prepare(models, first, count, finite=not axes[2])
     given = Control() if given is None else given
@@ -136,7 +145,7 @@ def _axes(models: Model, states: State, controls: Any) -> tuple[tuple, dict[str,
         value = getattr(models, field)
         fields[field] = np.ndim(value) > len(spec.shape) + (spec.rows is not None)
         if fields[field]:
-            sizes["model"] = np.shape(value)[0]
+            sizes[f"{spec.name!r} of the model"] = np.shape(value)[0]
     flags = eqx.tree_at(lambda m: [getattr(m, f) for f in fields], models, list(fields.values()))
     networks = tuple(_whole(wired, np.ndim(wired.shift) > 1) for wired in models.networks)
     if any(jax.tree.leaves(networks)):
@@ -144,11 +153,14 @@ def _axes(models: Model, states: State, controls: Any) -> tuple[tuple, dict[str,
     flags = eqx.tree_at(lambda m: m.networks, flags, networks) if networks else flags
     batched = np.ndim(states.q) == 2
     if batched:
-        sizes["state"] = np.shape(states.q)[0]
+        sizes["states"] = np.shape(states.q)[0]
     state_flags = jax.tree.map(lambda x: batched and np.ndim(x) > 0, states)
     deep = isinstance(controls, Control) and _is_deep(controls)
     if deep:
-        sizes["controls"] = np.shape(jax.tree.leaves(controls)[0])[0]
+        arrays = {**{name: getattr(controls, name) for name in PLAIN}, **controls.extra}
+        sizes |= {
+            f"{name!r} of the controls": np.shape(x)[0] for name, x in arrays.items() if np.ndim(x)
+        }
     control_flags = deep if isinstance(controls, Control) else False
     return (flags, state_flags, control_flags), sizes
 

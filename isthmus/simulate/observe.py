@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
 import numpy as np
 
+from isthmus.entry import check_arguments
 from isthmus.model.model import Model
-from isthmus.model.state import Control, State, as_control, check_control, check_state, with_memory
+from isthmus.model.state import (
+    Control,
+    State,
+    StateLike,
+    as_control,
+    check_control,
+    check_state,
+    with_memory,
+)
 from isthmus.networks.names import Selection, select
 from isthmus.networks.signals import Signals
 from isthmus.simulate.integrate import SemiImplicit
 from isthmus.types import AnyArray
 
 
+@check_arguments
 def observe(
-    model: Model, states: State, control: AnyArray | Control | None = None, *, names: Sequence[str]
+    model: Model,
+    states: StateLike,
+    control: AnyArray | Sequence[Any] | Control | None = None,
+    *,
+    names: str | Sequence[str],
 ) -> dict[str, AnyArray]:
     """The signals `names` at one state, or at each of a batch (leading axis of q, v and controls)."""
     given = as_control(control)
-    check_state(model, states, batched=True)
+    states = check_state(model, states, batched=True)
     batch = np.shape(states.q)[:-1]
     check_control(model, given, batch, finite=not batch)
-    chosen = tuple(select(model, name, tuple(given.extra)) for name in names)
+    chosen = tuple(
+        select(model, name, tuple(given.extra))
+        for name in ([names] if isinstance(names, str) else names)
+    )
     states = with_memory(model, states)
     with jax.enable_x64(True):
         found = _observe(model, states, given, chosen, bool(batch))

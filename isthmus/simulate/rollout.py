@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -11,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, BadShape
 from isthmus.model.arguments import check_single
 from isthmus.model.arrays import is_traced
@@ -18,6 +18,7 @@ from isthmus.model.model import Model
 from isthmus.model.state import (
     Control,
     State,
+    StateLike,
     as_control,
     check_control,
     check_prescribed,
@@ -31,27 +32,31 @@ from isthmus.motion.spans import joints_of
 from isthmus.networks.names import Selection, select
 from isthmus.simulate.accelerate import impose
 from isthmus.simulate.engine import Engine, compiled, wants_native
-from isthmus.simulate.integrate import Integrator, advance, integrator_of
+from isthmus.simulate.integrate import Integrator, IntegratorLike, advance, integrator_of
 from isthmus.simulate.kept import as_signals, last_row_again, with_controls
+from isthmus.simulate.law import check_law, commanded
 from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.types import AnyArray, Number
 
-Controls = None | AnyArray | Control | Callable[[Any, State], Any]
+Controls = None | AnyArray | Sequence[Any] | Control | Callable[[Any, State], Any]
 Checkpoint = None | int | Literal["sqrt"]
 
 
+@check_arguments
 def step(
     model: Model,
-    state: State,
-    control: AnyArray | Control | None,
+    state: StateLike,
+    control: AnyArray | Sequence[Any] | Control | None,
     dt: Number,
     *,
-    integrator: str | Integrator = "semi_implicit",
+    integrator: IntegratorLike = "semi_implicit",
     explicit: bool = False,
     substeps: int = 1,
     engine: Engine = None,
 ) -> State:
     """The state `dt` [s] later, under a constant `control`: torques [N·m, N] of shape (dof,), a `Control`, or None.
+
+    `state`: a `State`, `(q, v)`, or an array with the positions, or with positions and velocities.
 
     `integrator`: `SemiImplicit()`, `Euler()`, `RK4()`, or their names `semi_implicit`, `explicit_euler`, `rk4` with
     the options `explicit` and `substeps` beside them. Semi-implicit Euler takes joint friction and stops implicitly
@@ -60,7 +65,7 @@ def step(
     """
     scheme, given = integrator_of(integrator, explicit, substeps), as_control(control)
     check_single(model, "rollout_many")
-    check_state(model, state)
+    state = check_state(model, state)
     refuse_idle_numbers(model)
     state = with_memory(model, state)
     check_control(model, given)
@@ -75,15 +80,16 @@ def step(
     return _step(model, state, given, dt, scheme)
 
 
+@check_arguments
 def rollout(
     model: Model,
-    state: State,
+    state: StateLike,
     controls: Controls,
     dt: Number,
     steps: int | None = None,
-    record: Sequence[str] = (),
+    record: str | Sequence[str] = (),
     *,
-    integrator: str | Integrator = "semi_implicit",
+    integrator: IntegratorLike = "semi_implicit",
     explicit: bool = False,
     substeps: int = 1,
     checkpoint: Checkpoint = None,
@@ -100,11 +106,11 @@ def rollout(
     `checkpoint` chooses the memory of a reverse-mode gradient: None keeps what every step computed; a number `n`
     keeps the state every `n` steps and computes the rest again; `"sqrt"` does so for `n = √steps`.
 
-    `integrator` and `engine` as in `step`.
+    `state`, `integrator` and `engine` as in `step`.
     """
     scheme = integrator_of(integrator, explicit, substeps)
     check_single(model, "rollout_many")
-    check_state(model, state)
+    state = check_state(model, state)
     refuse_idle_numbers(model)
     state = with_memory(model, state)
     controls, steps = prepare(model, controls, steps)
@@ -132,7 +138,7 @@ def native_rollout(given: tuple, settings: tuple, engine: Engine) -> tuple | Non
     said: tuple[str, ...] = ()
     if callable(controls):
         if settings[0]:
-            spoken = lambda s: as_signals(_commanded(model, controls, s))
+            spoken = lambda s: as_signals(commanded(model, controls, s))
             said = tuple(jax.eval_shape(spoken, state))
         fn = lambda m, s, h: run(m, s, controls, h, *settings)
         arguments: tuple = (model, state, dt)
@@ -185,7 +191,7 @@ def run(
     def one(carry: tuple, at: tuple) -> tuple[tuple, tuple]:
         (q, v, memory), (k, given) = carry, at
         here = State(q, v, memory, times[k])
-        control = _commanded(model, controls, here) if callable(controls) else given
+        control = commanded(model, controls, here) if callable(controls) else given
         begin, control = _imposed_unless_last(model, here, control, k, steps)
         after, signal = advance(model, begin, control, dt, scheme)
         kept = tuple(selection.pick(signal[selection.name]) for selection in chosen)
@@ -224,14 +230,6 @@ def _scan(one: Callable, carry: Any, xs: Any, length: int, interval: int | None)
         carry, out = jax.checkpoint(stretch)(carry, jax.tree.map(lambda x: x[cut:], xs))
         parts.append(out)
     return carry, jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
-
-
-def _commanded(model: Model, law: Callable[[Any, State], Any], here: State) -> Control:
-    """What a control law says at one state, checked."""
-    control = as_control(law(here.time, here))
-    check_control(model, control)
-    check_prescribed(model, control)
-    return control
 
 
 def _padded(controls: Control, rows: int) -> Control:
@@ -299,20 +297,7 @@ def prepare(
     return given, length
 
 
-def check_law(law: Callable) -> None:
-    """Refuses a control law that cannot be called with time and state."""
-    try:
-        inspect.signature(law).bind(0.0, None)
-    except TypeError:
-        name = getattr(law, "__name__", type(law).__name__)
-        raise BadOption(
-            f"the control law {name!r} must take two arguments, time [s] and State, and return torques or a Control."
-        ) from None
-    except ValueError:  # a built-in function without a signature
-        return
-
-
-def names(record: Sequence[str]) -> tuple[str, ...]:
+def names(record: str | Sequence[str]) -> tuple[str, ...]:
     return (record,) if isinstance(record, str) else tuple(record)
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from isthmus.errors import BadStudy, DataWarning
+from isthmus.data.guess import Guess, guess
+from isthmus.data.read import read_motion
+from isthmus.data.tables import found_files
+from isthmus.errors import BadMotion, BadStudy, DataWarning, IsthmusError
 from isthmus.library.shipped import PREFIX
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.networks.names import unit_for
-from isthmus.study.build import Trials, files_in, load_robot, read_logs
+from isthmus.study.build import Trials, files_in, load_robot
 
 MASS_SPAN = 5.0
 """Masses are searched from a fifth to five times what the robot's file says."""
@@ -23,29 +27,68 @@ LOSSES = ("windows", "multiple_shooting", "one_step", "whole_run")
 """Kinds of losses, to choose from."""
 WINDOW = 0.5
 """Length of the windows that are suggested [s]."""
+STEPS = 50
+"""How many rows they have where no log could be read."""
 GLOBAL_DOFS = 3
 """Up to so many degrees of freedom, a search from many starts is suggested."""
+DEFAULTS = {"base": "fixed", "repair": "none"}
+"""Options of the robot that need not be written."""
 
 
 def begin_study(
-    robot: str, logs: Sequence[str], target: str | os.PathLike[str] = "study.toml"
+    robot: str,
+    logs: Sequence[str],
+    target: str | os.PathLike[str] = "study.toml",
+    *,
+    base: str = "fixed",
+    repair: str = "none",
+    packages: Sequence[str] = (),
 ) -> str:
-    """The text of a study of this robot and these logs, with paths as seen from `target`."""
+    """The text of a study of this robot and these logs, with paths as seen from `target`.
+
+    Columns that are not understood are marked in the text, and a `DataWarning` says which logs cannot be read yet.
+    """
     tried = Trials()
-    model = tried("robot", lambda: load_robot(Path(), robot))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # written into the file instead
-        motions = read_logs(tried, "logs", map(Path, logs), model, {})
+    options = {"base": base, "repair": repair, "packages": tuple(packages)}
+    model = tried("robot", lambda: load_robot(Path(), robot, **options))
+    files = tried("logs", lambda: [file for log in logs for file in _files(log)])
+    motions, unread = _read(tried, files or [], model)
     if not logs:
         tried.faults.append("logs are missing; say which: isthmus fit --init arm.urdf logs/")
-    if tried.faults or model is None:
+    columns = tried("logs", lambda: guess(files, model)) if not tried.faults and model else None
+    if columns is None or model is None:
         raise BadStudy(tried.faults, "this study cannot be begun")
+    for file, why in unread.items():
+        text = f"{str(file)!r} cannot be read yet; complete [read] in the study: {why}"
+        warnings.warn(text, DataWarning, stacklevel=2)
     place = Path(target).resolve().parent
     parts = [
-        _head(robot, model, place), _logs(logs, motions, place), _reading(), *_free(model, motions),
-        _wires(), _loss(model, motions), _search(model), _output(),
+        _head(robot, model, place, options), _logs(logs, motions, unread, place), _reading(columns),
+        *_free(model, motions), _wires(), _loss(model, motions), _search(model), _output(),
     ]  # fmt: skip
     return "\n".join(f"{part}\n" for part in parts)
+
+
+def _files(log: str) -> list[Path]:
+    return found_files(files_in(Path(log)))[0]
+
+
+def _read(
+    tried: Trials, files: Sequence[Path], model: Model | None
+) -> tuple[list[Motion], dict[Path, str]]:
+    """The motions of the files, and why others are none yet."""
+    motions: list[Motion] = []
+    unread: dict[Path, str] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # written into the file instead
+        for file in files:
+            try:
+                motions.append(read_motion(file, model))
+            except BadMotion as bad:
+                unread[file] = bad.message
+            except IsthmusError as bad:
+                tried.faults.append(f"logs: {bad.message}")
+    return motions, unread
 
 
 def _quoted(text: object) -> str:
@@ -59,7 +102,7 @@ def _seen(path: str, place: Path) -> str:
     return Path(os.path.relpath(Path(path).resolve(), place)).as_posix()
 
 
-def _head(robot: str, model: Model, place: Path) -> str:
+def _head(robot: str, model: Model, place: Path, options: Mapping[str, Any]) -> str:
     joints = [f"{n} ({k})" for n, k in zip(model.joint_names, model.joint_kinds, strict=True)]
     mass = float(np.sum(model.link_mass))
     lines = [
@@ -70,17 +113,27 @@ def _head(robot: str, model: Model, place: Path) -> str:
         f"# joints: {', '.join(joints)}",
         f"robot = {_quoted(_seen(robot, place))}",
     ]
+    lines += [
+        f'{key} = "{options[key]}"' for key in ("base", "repair") if options[key] != DEFAULTS[key]
+    ]
+    if options["packages"]:
+        folders = ", ".join(_quoted(_seen(folder, place)) for folder in options["packages"])
+        lines.append(f"packages = [{folders}]")
     return "\n".join(lines)
 
 
-def _logs(logs: Sequence[str], motions: Sequence[Motion], place: Path) -> str:
+def _logs(
+    logs: Sequence[str], motions: Sequence[Motion], unread: Mapping[Path, str], place: Path
+) -> str:
     total = sum(float(m.t[-1] - m.t[0]) for m in motions)
     lines = [f"# {len(motions)} logs, {total:.4g} s in all"]
     for motion in motions:
         lines += [f"#   {line}" for line in _described(motion)]
+    for file, why in unread.items():
+        lines.append(f"#   {file.name}: cannot be read yet: {' '.join(why.split())}")
     names = ", ".join(_quoted(_pattern(path, place)) for path in logs)
     lines.append(f"logs = [{names}]")
-    if len(motions) > 2:
+    if len(motions) + len(unread) > 2:
         lines.append(
             "heldout = 1  # the last log is predicted, not fitted; or files, or 0.2: the last fifth of each"
         )
@@ -112,12 +165,23 @@ def _described(motion: Motion) -> Iterator[str]:
         yield "  no commands (tau_…): its joints are taken as undriven, and only ratios of masses can be identified"
 
 
-def _reading() -> str:
-    return """# How the files are read: names of columns, units, doubts (docs/data.md)
-[read]
-# columns = { "enc A" = "joint/position[elbow]", "junk" = "" }
-# units = { "joint/position" = "deg" }
-# outliers = "nan\""""
+def _reading(found: Guess) -> str:
+    """Options for the logs, and what each column is."""
+    lines = [
+        "# How the files are read: names of columns, units, doubts (docs/data.md)",
+        "[read]",
+        '# units = { "joint/position" = "deg" }',
+        '# outliers = "nan"',
+        '[read.columns]  # what each column is; "" leaves one out',
+    ]
+    lines += [f"{_quoted(k)} = {_quoted(v)}" for k, v in found.columns.items() if k != v]
+    if found.unknown:
+        lines.append("# not understood, and kept as extra/NAME; say what they are:")
+        lines += [f'# {_quoted(column)} = ""' for column in found.unknown]
+    if found.missing:
+        lines.append("# found in no column; put the name of their column for the question mark:")
+        lines += [f'# "?" = {_quoted(address)}' for address in found.missing]
+    return "\n".join(lines)
 
 
 def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
@@ -178,7 +242,8 @@ def _wires() -> str:
 
 
 def _loss(model: Model, motions: Sequence[Motion]) -> str:
-    dt = float(np.median(np.concatenate([np.diff(np.asarray(m.t)) for m in motions])))
+    rows = [np.diff(np.asarray(m.t)) for m in motions]
+    dt = float(np.median(np.concatenate(rows))) if rows else WINDOW / STEPS
     steps = max(5, round(WINDOW / dt))
     shooting = any(m.v is None for m in motions)
     kind = "multiple_shooting" if shooting else "windows"

@@ -11,6 +11,7 @@ import jax
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.data.read import read_motion
+from isthmus.disk import is_folder
 from isthmus.errors import BadInput, IsthmusError
 from isthmus.files.load import load
 from isthmus.identify.parameters.free import Free
@@ -44,6 +45,7 @@ class Trials:
 
 def load_robot(place: Path, robot: str, **options: Any) -> Model:
     """The model that `robot` names: `library:NAME`, or a file as seen from `place`, loaded with `options`."""
+    options["packages"] = [place / folder for folder in options.get("packages", ())]
     if robot.startswith(PREFIX):
         return shipped(robot.removeprefix(PREFIX))
     return load(place / robot, **options)
@@ -62,7 +64,7 @@ def read_logs(
 
 def files_in(path: Path) -> Any:
     """The logs in a folder, or the path itself."""
-    if not path.is_dir():
+    if not is_folder(path):
         return path
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in ENDINGS)
     is_bag = (path / "metadata.yaml").exists()
@@ -75,7 +77,13 @@ def divided(
     """The motions that are fitted, and those that are only predicted: the last ones, or the end of each."""
     if isinstance(heldout, float):
         pieces = [m.split(share=1.0 - heldout) for m in logs]
-        return [first for first, _ in pieces], [rest for _, rest in pieces]
+        if short := [m for m, parts in zip(logs, pieces, strict=True) if len(parts) < 2]:
+            rows = counted(len(short[0]), "row")
+            tried.faults.append(
+                f"heldout = {heldout} cannot divide {short[0].name!r}, which has {rows}."
+            )
+            return logs, []
+        return [parts[0] for parts in pieces], [parts[1] for parts in pieces]
     if not heldout:
         return logs, []
     if logs and heldout >= len(logs):

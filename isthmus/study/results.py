@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
+import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from isthmus.disk import safe_stem, whole_file
+from isthmus.disk import is_folder, safe_stem, whole_file
 from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.export.mjcf import export_mjcf
 from isthmus.export.urdf import export_urdf
@@ -68,7 +71,7 @@ def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
     folder = study.folder
     fit.save(folder)
     files, failed = [folder / name for name in (TEXT, ARRAYS, MODEL)], []
-    for name, text in (("study.toml", _kept(study)), ("table.txt", f"{fit}\n")):
+    for name, text in (("study.toml", text_for_folder(study)), ("table.txt", f"{fit}\n")):
         with whole_file(folder / name) as file:
             file.write(text.encode())
         files.append(folder / name)
@@ -81,15 +84,38 @@ def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
     return Written(tuple(files), tuple(failed))
 
 
-def _kept(study: Study) -> str:
-    """The text of the study, with a comment that says from which folder its paths start."""
-    there = Path(os.path.relpath(study.here.resolve(), study.folder.resolve())).as_posix()
-    return f"# As it was run; its paths start at the folder {there!r} as seen from here.\n\n{study.text}"
+def text_for_folder(study: Study) -> str:
+    """The text of the study, changed so that it runs from the folder of results as it ran from its own."""
+    here, folder = _seen(study.here, study.folder), _seen(study.folder, study.here)
+    first_table = re.search(r"^\[|\Z", study.text, re.M)
+    place = first_table.start() if first_table else 0
+    top = re.sub(r"^paths_from *=.*\n+", "", study.text[:place], flags=re.M)
+    tables = study.text[place:]
+    written = tomllib.loads(study.text).get("output", {}).get("folder", "fit")
+    if "output" not in tomllib.loads(top) and json.dumps(written) != folder:
+        tables = _with_folder(tables, folder)
+    return f"paths_from = {here}  # paths below start at this folder\n\n{top}{tables}"
+
+
+def _with_folder(tables: str, folder: str) -> str:
+    """The tables of a study with that folder of results."""
+    if not re.search(r"^\[output\]", tables, re.M):
+        tables += "\n[output]\n"
+    tables = re.sub(r"^folder *=.*\n", "", tables, flags=re.M)
+    put = lambda found: f"{found[0]}folder = {folder}\n"
+    return re.sub(r"^\[output\].*\n", put, tables, flags=re.M)
+
+
+def _seen(path: Path, place: Path) -> str:
+    """A folder as seen from another one, in quotation marks."""
+    text = Path(os.path.relpath(path.resolve(), place.resolve())).as_posix()
+    return json.dumps(text, ensure_ascii=False)
 
 
 def make_folder(study: Study, *, resume: bool, replace: bool) -> Path:
     """The folder for results; one that holds a fit is refused unless `resume` or `replace` is set."""
     folder = study.folder
+    is_folder(folder)  # refuses a name that no folder can have
     old = [name for name in ("fit.json", RECORDS) if (folder / name).exists()]
     if resume and not old:
         raise BadOption(f"there is nothing to resume in {str(folder)!r}; leave --resume out.")

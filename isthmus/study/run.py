@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.distributed.store import discard
+from isthmus.entry import check_arguments
 from isthmus.errors import BadFile, IsthmusWarning
 from isthmus.identify.fit import Fit, default_search, fit
 from isthmus.identify.problem import Problem
@@ -19,6 +20,7 @@ from isthmus.study.searches import keeps_records, kept_in
 from isthmus.study.study import Study
 
 
+@check_arguments
 def run_study(
     study: Study | str | os.PathLike[str], *, resume: bool = False, replace: bool = False
 ) -> Fit:

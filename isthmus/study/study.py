@@ -15,6 +15,7 @@ from isthmus.blueprint.text import toml_value
 from isthmus.blueprint.wire import Wire
 from isthmus.data.options import Options
 from isthmus.describe.files import read_bytes
+from isthmus.entry import check_arguments
 from isthmus.errors import BadStudy, IsthmusError, warn_renamed
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.problem import Problem
@@ -31,23 +32,23 @@ DEFAULT_FORMATS = ("urdf", "report")
 INTEGRATORS = ("semi_implicit", "explicit_euler", "rk4")
 
 TOP = {
-    "robot": t.TEXT, "base": t.one_of("fixed", "free"), "repair": t.one_of("none", "nearest"), "ground": t.NUMBER,
-    "logs": t.TEXTS, "heldout": t.ANYTHING, "seed": t.WHOLE, "read": t.TABLE, "free": t.TABLES, "wire": t.TABLES,
-    "loss": t.TABLE, "time": t.TABLE, "search": t.TABLE, "output": t.TABLE,
+    "paths_from": t.TEXT, "robot": t.TEXT, "base": t.one_of("fixed", "free"), "repair": t.one_of("none", "nearest"),
+    "ground": t.NUMBER, "packages": t.TEXTS, "logs": t.TEXTS, "heldout": t.ANYTHING, "seed": t.WHOLE, "read": t.TABLE,
+    "free": t.TABLES, "wire": t.TABLES, "loss": t.TABLE, "time": t.TABLE, "search": t.TABLE, "output": t.TABLE,
 }  # fmt: skip
 READ = {f.name: t.ANYTHING for f in dataclasses.fields(Options)} | {"dataset": t.TEXT}
 FREE = {
-    "name": t.TEXT, "low": t.NUMBERS, "high": t.NUMBERS, "prior": t.NUMBERS, "start": t.NUMBERS, "shared": t.FLAG,
-    "each_run": t.FLAG,
+    "name": t.TEXT, "low": t.LIMITS, "high": t.LIMITS, "start": t.NUMBERS, "shared": t.FLAG,
+    "each_run": t.FLAG, "prior": t.either(t.NUMBER, t.list_of(t.NUMBER, 2)),
 }  # fmt: skip
 COMPARED = {
-    "signals": t.TEXTS, "huber": t.NUMBER, "wrap": t.FLAG, "weight_penalty": t.NUMBER,
-    "noise": t.Kind("a number, or a table of numbers by signal", lambda x: t.NUMBER.fits(x) or _by_signal(x)),
+    "signals": t.TEXTS, "huber": t.POSITIVE, "wrap": t.FLAG, "weight_penalty": t.NUMBER,
+    "noise": t.either(t.NUMBER, t.table_with(t.NUMBERS)),
 }  # fmt: skip
 """What [loss] says besides the kind of stretches."""
 TIME = {
-    "dt": t.NUMBER,
-    "substeps": t.WHOLE,
+    "dt": t.POSITIVE,
+    "substeps": t.count_to(1000),
     "integrator": t.one_of(*INTEGRATORS),
     "explicit": t.FLAG,
 }
@@ -60,10 +61,7 @@ def as_toml(data: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _by_signal(x: Any) -> bool:
-    return isinstance(x, dict) and all(map(t.NUMBERS.fits, x.values()))
-
-
+@check_arguments
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Study:
     """What a study file says, or a table of the same keys. `problem()` makes it a `Problem`."""
@@ -74,6 +72,8 @@ class Study:
     base: str = "fixed"
     repair: str = "none"
     ground: float | None = None
+    packages: tuple[str, ...] = ()
+    """Folders in which `package://` paths of meshes are looked for."""
     heldout: int | float | tuple[str, ...] | None = None
     """Files, how many of the logs (the last ones), or which share of every log (its end)."""
     seed: int = 0
@@ -92,12 +92,13 @@ class Study:
     """Folder of the results."""
     formats: tuple[str, ...] = DEFAULT_FORMATS
     here: Path = dataclasses.field(default_factory=Path)
-    """Where relative paths start: the folder of the file."""
+    """Where relative paths start: the folder of the file, or `paths_from` as seen from there."""
     source: str = "study"
     text: str = ""
     """As it was written."""
 
     @staticmethod
+    @check_arguments
     def load(path: str | os.PathLike[str]) -> Study:
         """The study in a TOML file."""
         try:
@@ -116,15 +117,16 @@ class Study:
         return Study.load(path)
 
     @staticmethod
+    @check_arguments
     def from_table(
         data: Mapping[str, Any], *, here: Path = Path(), source: str = "study", text: str = ""
     ) -> Study:
         """The study that plain data describe."""
-        faults = list(t.faults_of(data, TOP, "a study"))
-        fine = {key: value for key, value in data.items() if key in TOP and TOP[key].fits(value)}
-        parts = _parts(fine, faults)
+        faults: list[str] = []
+        parts = _parts(t.checked(data, TOP, "a study", faults), faults)
         if faults:
             raise BadStudy(faults, source)
+        here = here / data.get("paths_from", "")
         return Study(**parts, here=here, source=source, text=text or as_toml(data))
 
     @property
@@ -135,7 +137,7 @@ class Study:
     def problem(self) -> Problem:
         """Robot and logs, read; what is free in one and compared with the other."""
         tried = Trials()
-        options = {"base": self.base, "repair": self.repair, "ground": self.ground}
+        options = {name: getattr(self, name) for name in ("base", "repair", "ground", "packages")}
         model = tried("robot", lambda: load_robot(self.here, self.robot, **options))
         logs, heldout = self._logs(tried, model)
         if model is not None and self.wires and (logs or heldout):
@@ -186,17 +188,19 @@ def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
             faults.append(f"a study needs {key} = {example}.")
     loss = dict(data.get("loss", {}))
     compared = {key: loss.pop(key) for key in COMPARED if key in loss}
-    faults += t.faults_of(compared, COMPARED, "[loss]")
-    for name, known in (("read", READ), ("time", TIME), ("output", OUTPUT)):
-        faults += t.faults_of(data.get(name, {}), known, f"[{name}]")
-    plain = ("base", "repair", "ground", "seed")
-    output, search = data.get("output", {}), data.get("search")
+    compared = t.checked(compared, COMPARED, "[loss]", faults)
+    read, time, output = (
+        t.checked(data.get(name, {}), known, f"[{name}]", faults)
+        for name, known in (("read", READ), ("time", TIME), ("output", OUTPUT))
+    )
+    plain, search = ("base", "repair", "ground", "seed"), data.get("search")
     return {
         **{key: data[key] for key in plain if key in data},
         "robot": data.get("robot", ""), "logs": _texts(data.get("logs", ())),
+        "packages": _texts(data.get("packages", ())),
         "free": _free(data.get("free", []), faults), "heldout": _heldout(data.get("heldout"), faults),
-        "reading": _reading(data.get("read", {})), "wires": _wires(data, faults),
-        "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": data.get("time", {}),
+        "reading": _reading(read, faults), "wires": _wires(data, faults),
+        "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": time,
         "search": None if search is None else search_in(search, "[search]", faults),
         "output": output.get("folder", "fit"),
         "formats": _formats(output.get("formats", list(DEFAULT_FORMATS)), faults),
@@ -234,12 +238,12 @@ def _heldout(x: Any, faults: list[str]) -> Any:
         return x
     faults.append(
         "a study: heldout must be files, how many of the logs (1), or the last share of each (0.2), "
-        f"not {x!r}."
+        f"not {t.said(x)}."
     )
     return None
 
 
-def _reading(table: dict[str, Any]) -> dict[str, Any]:
+def _reading(table: dict[str, Any], faults: list[str]) -> dict[str, Any]:
     """Options of `read_motion`; an empty text leaves a column out, pairs of units are lists."""
     made = dict(table)
     if isinstance(made.get("columns"), dict):
@@ -247,6 +251,7 @@ def _reading(table: dict[str, Any]) -> dict[str, Any]:
     if isinstance(made.get("units"), dict):
         pair = lambda x: tuple(x) if isinstance(x, list) else x
         made["units"] = {name: pair(unit) for name, unit in made["units"].items()}
+    t.made(Options, {key: x for key, x in made.items() if key != "dataset"}, "[read]", faults)
     return made
 
 
@@ -260,8 +265,6 @@ def _wires(data: dict[str, Any], faults: list[str]) -> tuple[Wire, ...]:
 
 
 def _formats(given: Any, faults: list[str]) -> tuple[str, ...]:
-    if not t.TEXTS.fits(given):
-        return ()
     formats = _texts(given)
     known = t.one_of(*FORMATS)
     faults += [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -10,12 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.model.model import Model, leaf_fields
-from isthmus.model.state import Control, State, as_control
+from isthmus.model.state import Control, State, StateLike, check_state
 from isthmus.networks.wired import Wired
 from isthmus.simulate.integrate import integrator_of
-from isthmus.simulate.rollout import rollout
+from isthmus.simulate.rollout import prepare, rollout
 from isthmus.types import AnyArray, Number, Scalar
 from isthmus.verify.compare import Row, Verdict, compare
 
@@ -76,10 +78,11 @@ class GradientReport:
         return f"{count}{wrong}\n{dt}"
 
 
+@check_arguments
 def check_gradients(
     model: Model,
-    state: State,
-    controls: AnyArray | Control | None,
+    state: StateLike,
+    controls: AnyArray | Sequence[Any] | Control | None,
     dt: Number,
     *,
     steps: int | None = None,
@@ -94,8 +97,9 @@ def check_gradients(
     typical loss / typical number)`. Also tells by how much halving `dt` [s] changes the motion. `steps` (50 without
     controls) and further options as in `rollout`. `print` the report.
     """
-    given = as_control(controls)
-    steps = _steps(given, steps)
+    state = check_state(model, state)
+    default = 50 if steps is None and controls is None else steps
+    given, steps = prepare(model, controls, default)
     with jax.enable_x64(True):
         groups = _groups(model, state)
         weights = np.cos(1.0 + np.arange(model.nq + model.dof))
@@ -110,11 +114,6 @@ def check_gradients(
         rows = tuple(sorted(rows, key=lambda row: order[row.name]))
         change = _step_change(model, state, given, dt, steps, options)
     return GradientReport(rows, steps, float(dt), change, step_tolerance)
-
-
-def _steps(control: Control, steps: int | None) -> int:
-    rows = {np.shape(x)[0] for x in jax.tree.leaves(control)}
-    return steps or (rows.pop() if rows else 50)
 
 
 def _groups(model: Model, state: State) -> dict[str, AnyArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 
 import pytest
 
@@ -116,3 +117,25 @@ def test_what_makes_no_fit_is_said_in_one_sentence(words, sentence, place, capsy
     assert main(["fit", *words.split()]) == 2
     assert sentence in one_sentence(capsys)
     assert not (place / "fit").exists()
+
+
+def test_a_log_without_any_number_is_one_line(capsys):
+    rows = "\n".join(f"{0.01 * k:.2f},nan," for k in range(50))
+    Path("nan.csv").write_text(f"t,joint_1,joint_2\n{rows}\n", encoding="utf-8")
+    assert main(["fit", "library:pendulum", "nan.csv", "--free", "link/*/mass"]) == 2
+    assert "'nan.csv' holds no number besides its time stamps" in one_sentence(capsys)
+
+
+def test_a_study_is_begun_with_a_word_about_logs_that_cannot_be_read_yet(capsys):
+    rows = "\n".join(f"{0.01 * k:.2f},{k},{-k}" for k in range(50))
+    Path("de.csv").write_text(f"zeit,schulter,ellbogen\n{rows}\n", encoding="utf-8")
+    assert main(["fit", "--init", "library:pendulum", "de.csv", "--out", "de.toml"]) == 0
+    said = capsys.readouterr()
+    assert "wrote de.toml" in said.out
+    assert said.err.startswith("isthmus: warning: 'de.csv' cannot be read yet")
+    assert '# "schulter" = ""' in Path("de.toml").read_text(encoding="utf-8")
+
+
+def test_options_that_a_begun_study_would_not_hold_are_refused(capsys):
+    assert main(["fit", "--init", "library:pendulum", "logs/", "--loss", "torque"]) == 2
+    assert "--init does not take --loss" in one_sentence(capsys)

@@ -91,7 +91,7 @@ def test_every_command_takes_a_saved_model_or_refuses_it_in_one_sentence(saved, 
     half.write_bytes(Path(saved).read_bytes()[:-9])
     for command in ("info", "simulate", "check"):
         assert main([command, str(half)]) == 2
-        assert "only a part of one" in one_sentence(capsys)
+        assert "not written to its end" in one_sentence(capsys)
         assert main([command, saved, "--base", "free"]) == 2
         assert "stays as it is" in one_sentence(capsys)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import signal
@@ -14,7 +15,9 @@ from pathlib import Path
 import pytest
 
 import isthmus
-from isthmus.cli.interrupt import after_imports
+from isthmus import interrupts
+from isthmus.cli.interrupt import ctrl_c
+from isthmus.interrupts import Once
 
 LATER = """
     import os, signal, time
@@ -34,7 +37,7 @@ def test_ctrl_c_waits_until_a_module_is_loaded(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with pytest.raises(KeyboardInterrupt), after_imports():
+        with pytest.raises(KeyboardInterrupt), ctrl_c():
             _load_and_wait()
         assert sys.modules["slow_to_load"].loaded
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -46,10 +49,40 @@ def test_ctrl_c_waits_until_a_module_is_loaded(tmp_path, monkeypatch):
 def test_where_ctrl_c_is_ignored_it_stays_so():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with after_imports():
+        with ctrl_c():
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def once():
+    """The handler of a command, in place of pytest's."""
+    handler = Once(too_early=lambda frame: False)
+    before = signal.signal(signal.SIGINT, handler)
+    yield handler
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_second_ctrl_c_is_the_first_one_until_some_time_has_passed(once, monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
+    monkeypatch.setattr(interrupts, "GRACE", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_work_that_must_not_be_lost_answers_one_ctrl_c_and_none_if_there_was_one_before(once):
+    said: list[str] = []
+    for _ in range(2):
+        with interrupts.postponed("writing the results", said.append):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+        assert said == ["the search is over; writing the results, a moment."]
+        assert signal.getsignal(signal.SIGINT) is once
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.parametrize("seconds", [0.8, 1.2])
@@ -63,6 +96,8 @@ def test_ctrl_c_while_libraries_load_ends_a_command(seconds, tmp_path):
         text=True,
     )
     time.sleep(seconds)
+    child.send_signal(signal.SIGINT)
+    time.sleep(0.05)
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130, err

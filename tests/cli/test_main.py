@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import io
+import json
 import os
 import signal
 import subprocess
@@ -187,3 +189,30 @@ def test_a_terminal_without_our_letters_shows_question_marks():
     done = run(code, PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
     assert "m/s?" in done.stdout
+
+
+def test_json_says_the_same_where_letters_are_missing(monkeypatch):
+    data = {"unit": "N·m", "numbers": [1.5]}
+    for encoding in ("ascii", "utf-8"):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="replace")
+        monkeypatch.setattr(sys, "stdout", stream)
+        output.show_json(data)
+        stream.flush()
+        assert json.loads(stream.buffer.getvalue()) == data  # ty: ignore[unresolved-attribute]
+
+
+def test_a_closed_stdout_is_no_error(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["info", "library:pendulum"]) == 0
+    sys.stdout.close()
+
+
+def test_a_platform_that_jax_does_not_have_is_named(monkeypatch, capsys):
+    class Command:
+        def run(self) -> int:
+            raise RuntimeError("Unable to initialize backend 'foo': it is not known.")
+
+    monkeypatch.setattr(arguments, "parse", lambda argv: Command())
+    monkeypatch.setenv("JAX_PLATFORMS", "foo")
+    assert main(["info"]) == 2
+    assert "JAX cannot compute on JAX_PLATFORMS=foo; unset it" in one_sentence(capsys)

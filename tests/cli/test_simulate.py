@@ -11,6 +11,7 @@ from isthmus.cli import parts, simulate
 from isthmus.cli.controls import read_commands
 from isthmus.cli.main import main
 from isthmus.cli.simulate import Integrator
+from isthmus.errors import UnknownName
 from isthmus.motion.reading import read_motion_file
 from isthmus.simulate.integrate import INTEGRATORS
 from tests.cli.test_main import one_sentence
@@ -188,8 +189,8 @@ def test_ground_and_repair_reach_the_reader(tmp_path, monkeypatch):
 
     monkeypatch.setattr(ist, "load", load)
     (tmp_path / "arm.urdf").write_text("<robot/>", encoding="utf-8")
-    simulate.load_model(str(tmp_path / "arm.urdf"), "free", "nearest", 0.5)
-    assert heard == {"base": "free", "repair": "nearest", "ground": 0.5}
+    simulate.load_model(str(tmp_path / "arm.urdf"), "free", "nearest", 0.5, ("ws",))
+    assert heard == {"base": "free", "repair": "nearest", "ground": 0.5, "packages": ("ws",)}
 
 
 def test_out_and_plot_may_be_folders(tmp_path, monkeypatch):
@@ -197,3 +198,19 @@ def test_out_and_plot_may_be_folders(tmp_path, monkeypatch):
     assert main([*SHORT, "--out", "new/", "--plot", "."]) == 0
     assert (tmp_path / "new" / "motion.npz").exists()
     assert (tmp_path / "motion.png").exists()
+
+
+def test_the_base_may_be_named_by_its_link(tmp_path):
+    text = (
+        "<robot name='box'><link name='trunk'><inertial><mass value='1'/>"
+        "<inertia ixx='1' iyy='1' izz='1'/></inertial></link></robot>"
+    )
+    (tmp_path / "box.urdf").write_text(text, encoding="utf-8")
+    model = simulate.load_model(str(tmp_path / "box.urdf"), "free")
+    by_link = simulate._start(model, "trunk.z=0.4", "trunk.vx=1")
+    by_joint = simulate._start(model, "root_joint.z=0.4", "root_joint.vx=1")
+    np.testing.assert_array_equal(by_link.q, by_joint.q)
+    np.testing.assert_array_equal(by_link.v, by_joint.v)
+    assert by_link.q[2] == 0.4
+    with pytest.raises(UnknownName, match=r"'root_joint' has several numbers: 'root_joint\.x'"):
+        simulate._start(model, "root_joint=1", "")

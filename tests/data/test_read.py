@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.data import tables
+from isthmus import disk
 from isthmus.errors import BadFile, BadMotion, BadOption, DataWarning, MissingFile
 from isthmus.motion.spans import joints_of
 from isthmus.phases import listening
@@ -34,6 +34,14 @@ SPELLINGS = {
     "joint/joint_1/control joint/control[joint_2]",
     "numbers": "t q1 q2 v1 v2 tau1 tau2",
     "indices": "t q[0] q[1] qd[0] qd[1] u[0] u[1]",
+    "PlotJuggler": "__time /joint_states/joint_1/position /joint_states/joint_2/position "
+    "/joint_states/joint_1/velocity /joint_states/joint_2/velocity "
+    "/joint_states/joint_1/effort /joint_states/joint_2/effort",
+    "PlotJuggler's arrays": "/joint_states/header/stamp /joint_states/position[0] /joint_states/position[1] "
+    "/joint_states/velocity[0] /joint_states/velocity[1] /joint_states/effort[0] /joint_states/effort[1]",
+    "topics with dots": "time left.joint_states.joint_1.position left.joint_states.joint_2.position "
+    "left.joint_states.joint_1.velocity left.joint_states.joint_2.velocity left.joint_states.joint_1.effort "
+    "left.joint_states.joint_2.effort",
     "units": "t(s) joint_1[rad] joint_2[rad] joint_1_vel[rad/s] joint_2_vel[rad/s] "
     "joint_1_effort[Nm] joint_2_effort(N*m)",
 }  # fmt: skip
@@ -282,7 +290,7 @@ def test_bad_arrays_get_one_clear_sentence(tmp_path, monkeypatch):
     path.write_bytes(b"")
     with pytest.raises(BadFile, match="is empty"):
         ist.read_motion(path, PENDULUM)
-    monkeypatch.setattr(tables, "LARGEST", 10)
+    monkeypatch.setattr(disk, "LARGEST", 10)
     path.write_bytes(whole)
     with pytest.raises(BadFile, match="we hold in memory at once; split it"):
         ist.read_motion(path, PENDULUM)
@@ -308,6 +316,72 @@ def test_a_clean_log_is_read_without_a_word(tmp_path):
             write_csv(tmp_path / "log.csv", named(*SPELLINGS["ours"].split())), PENDULUM
         )
     assert issubclass(DataWarning, UserWarning)
+
+
+def test_a_topic_without_a_quantity_or_with_what_was_wanted_says_nothing_about_joints(tmp_path):
+    names = "t /temperatures/joint_1 /desired/joint_1/position schulter /odom/position[0] /odom/position[1]".split()
+    with pytest.raises(BadMotion, match="has no column of 'pendulum_2'"):
+        ist.read_motion(write_csv(tmp_path / "log.csv", named(*names)), PENDULUM)
+
+
+def test_numbers_of_two_topics_are_not_taken_for_the_joints(tmp_path):
+    names = [f"/{arm}/joint_states/position[{k}]" for arm in ("left", "right") for k in (0, 1)]
+    with pytest.raises(BadMotion, match="has no column of 'pendulum_2'"):
+        ist.read_motion(write_csv(tmp_path / "log.csv", named("t", *names)), PENDULUM)
+
+
+def test_joint_states_of_rostopic_are_matched_by_the_names_that_their_rows_hold(tmp_path):
+    head = "%time,field.header.seq,field.header.frame_id,field.name0,field.name1,field.position0,field.position1"
+    q = np.sin(0.1 * np.arange(50))
+    rows = [
+        f"{1700000000123456789 + 10_000_000 * k},{k},base,joint_2,joint_1,{-x},{x}"
+        for k, x in enumerate(q)
+    ]
+    (tmp_path / "log.csv").write_text("\n".join([head, *rows]), encoding="utf-8")
+    motion = ist.read_motion(tmp_path / "log.csv", PENDULUM)
+    np.testing.assert_array_equal(motion.q, np.stack([q, -q], axis=1))
+    np.testing.assert_array_equal(motion.t, np.arange(50) / 100)
+    assert any("since they hold text: 'field.header.frame_id'" in note for note in motion.notes)
+
+
+STAMPS = {
+    "rosbagTimestamp": [1700000000123456789 + 1_000_001 * k for k in range(50)],
+    "t_ns": [1700000000123456789 + 1_000_001 * k for k in range(50)],
+    "header.stamp": [1700000000123456789 + 1_000_001 * k for k in range(50)],
+    "time": [f"1700000000.{123456789 + 1_000_001 * k:09d}" for k in range(50)],
+    "timestamp": [f"1700000000.{123456 + 1000 * k:06d}" for k in range(50)],
+    "time_us": [1700000000123456 + 1000 * k for k in range(50)],
+}
+
+
+@pytest.mark.parametrize("name", STAMPS)
+def test_stamps_that_count_from_a_date_lose_nothing(name, tmp_path):
+    rows = [f"{stamp},{0.1 * k},0" for k, stamp in enumerate(STAMPS[name])]
+    text = "\n".join([f"{name},joint_1,joint_2", *rows])
+    (tmp_path / "log.csv").write_text(text, encoding="utf-8")
+    motion = ist.read_motion(tmp_path / "log.csv", PENDULUM, constant="keep")
+    step = 1000 if name in ("timestamp", "time_us") else 1_000_001
+    exact = [k * step / (10**6 if step == 1000 else 10**9) for k in range(50)]
+    np.testing.assert_array_equal(motion.t, exact)
+
+
+@pytest.mark.parametrize("stamps", [
+    np.int64(1700000000123456789) + 1_000_000 * np.arange(50),
+    np.array([float(f"1700000000.{123456 + 1000 * k}") for k in range(50)]),
+])  # fmt: skip
+def test_stamps_in_arrays_lose_nothing_either(stamps, tmp_path):
+    q = np.sin(0.1 * np.arange(50))
+    np.savez(tmp_path / "log.npz", time=stamps, joint_1=q, joint_2=-q)
+    motion = ist.read_motion(tmp_path / "log.npz", PENDULUM)
+    np.testing.assert_array_equal(motion.t, np.arange(50) / 1000)
+
+
+def test_runs_of_a_file_count_from_their_own_beginning(tmp_path):
+    stamps = np.int64(1700000000123456789) + 10_000_000 * np.arange(100)
+    q, run = np.sin(0.1 * np.arange(100)), np.arange(100) // 50
+    np.savez(tmp_path / "log.npz", t=stamps, joint_1=q, joint_2=-q, run=run)
+    for motion in ist.read_motion(tmp_path / "log.npz", PENDULUM, runs="run"):
+        np.testing.assert_array_equal(motion.t, np.arange(50) / 100)
 
 
 def test_reading_is_a_phase_and_the_size_of_a_text_says_how_long(tmp_path):

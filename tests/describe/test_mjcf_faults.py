@@ -197,6 +197,15 @@ def test_disabled_actuators_are_not_there():
         assert parse_mjcf(mjcf).actuators == ()
 
 
+def test_mujocos_warnings_become_ours_and_leave_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "MuJoCo warns: XML contains a 'NaN'" in said(text(geom=f"{GEOM}<camera pos='0 0 nan'/>"))
+    with pytest.raises(BadDescription, match="nan"):
+        parse_mjcf(text(geom="<geom name='g' size='0.1' pos='nan 0 0'/>"))
+    assert list(tmp_path.iterdir()) == []
+    assert mujoco.get_mju_user_warning() is None
+
+
 def test_the_bits_of_mujocos_flags_are_as_we_read_them():
     bit = lambda name: int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}"))
     bodies = "CONSTRAINT FRICTIONLOSS LIMIT SPRING DAMPER".split()

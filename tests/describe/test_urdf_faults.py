@@ -71,7 +71,6 @@ def test_faulty_numbers_of_links_are_named(inside: str, words: str):
         ("<axis xyz='0 0 0'/>", "planar", r"axis of joint 'j' is \(0, 0, 0\); it must not be zero"),
         ("<axis xyz='0 nan 0'/>", "planar", r"axis of joint 'j' is '0 nan 0'"),
         ("<origin xyz='inf 0 0'/>", "fixed", r"origin xyz of joint 'j' is 'inf 0 0'"),
-        ("<limit lower='2' upper='1'/>", "revolute", r"lower limit 2 above its upper limit 1"),
         ("<limit lower='nan' upper='1'/>", "revolute", r"lower of joint 'j' is 'nan'"),
         ("<limit effort='-1'/>", "revolute", r"effort of joint 'j' is -1; it must not be negative"),
         ("<limit velocity='x'/>", "revolute", r"velocity of joint 'j' is 'x'"),
@@ -173,6 +172,25 @@ def test_what_is_no_urdf_is_refused_in_words(tmp_path: Path, content: bytes, wor
         read_urdf(file)
     with pytest.raises(BadFile, match=rf"the text .*{words}"):
         parse_urdf(content)
+
+
+@pytest.mark.parametrize(("name", "command"), [
+    ("arm.urdf.xacro", "xacro robots/arm.urdf.xacro > arm.urdf"),
+    ("arm.xacro", "xacro robots/arm.xacro > arm.urdf"),
+    ("arm.urdf", "xacro robots/arm.urdf > expanded_arm.urdf"),
+])  # fmt: skip
+def test_a_xacro_file_is_answered_with_the_command_that_expands_it(name, command):
+    with pytest.raises(BadFile, match="is a xacro template") as refused:
+        parse_urdf("<robot><xacro:arm/></robot>", source=f"robots/{name}")
+    assert f"`{command}`" in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_a_lower_limit_above_the_upper_one_means_no_limits_and_is_said(kind):
+    with pytest.warns(DescriptionWarning, match=r"Bullet means no limits.*joint 'j' \(line 4\)"):
+        found = pair("<limit lower='1' upper='-1' effort='30'/>", kind)
+    joint = found.joints[-1]
+    assert (joint.lower, joint.upper, joint.effort) == (None, None, 30.0)
 
 
 def test_an_expanded_xacro_that_still_names_its_namespace_is_read():

@@ -26,6 +26,14 @@ def power(seed: int, base: float, exponent: int) -> dict[str, Any]:
     return {"value": base**exponent / 3.0 + seed, "process": os.getpid()}
 
 
+def hears_ctrl_c(seed: int) -> dict[str, bool]:
+    """Whether this process blocks SIGINT, as it was started, and ignores it."""
+    return {
+        "blocked": signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()),
+        "ignored": signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
+    }
+
+
 def fails(seed: int, word: str) -> None:
     raise ValueError(f"no {word} today")
 

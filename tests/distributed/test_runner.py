@@ -46,6 +46,12 @@ def test_processes_are_not_this_one_and_know_what_they_were_told(processes):
     assert processes.run([Job(f"{HERE}:kept", {"name": "greeting"})])[0].result == "hello"
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked")
+def test_processes_hear_no_ctrl_c_from_their_first_moment_on(processes):
+    assert processes.run([Job(f"{HERE}:hears_ctrl_c")])[0].result == {"blocked": True, "ignored": True}  # fmt: skip
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 def test_a_job_that_fails_elsewhere_fails_here_in_its_own_words(processes):
     with pytest.raises(JobFailed, match=r"tasks:fails failed .*ValueError: no luck today"):
         processes.run([Job(f"{HERE}:fails", {"word": "luck"})])
@@ -117,10 +123,12 @@ def test_processes_end_with_their_parent_however_it_ends(how, tmp_path):
     parent = subprocess.Popen(
         [sys.executable, tmp_path / "program.py"],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     wait_for(lambda: mark.exists() and mark.read_text(encoding="utf-8"))
     child = int(mark.read_text(encoding="utf-8"))
     parent.send_signal(how)
-    parent.wait(120)
+    said = parent.communicate(timeout=120)[1]  # ends with the last of all processes
     wait_for(lambda: not alive(child))
+    assert how == signal.SIGINT or said == ""

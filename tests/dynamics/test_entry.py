@@ -92,5 +92,5 @@ def test_a_trace_checks_shapes_and_no_values():
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(BadOption, match="mass_matrix needs a Model first, not ndarray"):
+    with pytest.raises(BadOption, match="mass_matrix: model must be a Model, not an array"):
         dynamics.mass_matrix(ROW, ROW)

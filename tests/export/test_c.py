@@ -109,7 +109,9 @@ def test_the_text_does_not_depend_on_jax_settings():
 
 def test_what_makes_no_step_is_refused(tmp_path):
     model = ist.library.pendulum(2)
-    with pytest.raises(BadOption, match="parameters is 'fixed'; it can be 'baked' or 'arguments'"):
+    with pytest.raises(
+        BadOption, match="parameters must be 'baked' or 'arguments', not the text 'fixed'"
+    ):
         ist.export_c(model, parameters="fixed")
     with pytest.raises(BadOption, match="dt must be a positive number"):
         ist.export_c(model, dt=0.0)

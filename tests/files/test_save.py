@@ -210,9 +210,9 @@ def refused(data: bytes, path: Path) -> str:
 def test_a_part_of_a_file_is_refused(saved, tmp_path):
     data = saved.read_bytes()
     for length in (0, 1, 7, 8, 9, 100, len(data) // 2, len(data) - 8, len(data) - 1):
-        what = "is empty" if length == 0 else "is no saved model, or only a part of one"
+        what = "is empty" if length == 0 else "is no saved model, or was not written to its end"
         assert what in refused(data[:length], tmp_path / "part.safetensors")
-    assert "or only a part" in refused(data + b"\0" * 8, tmp_path / "more.safetensors")
+    assert "not written to its end" in refused(data + b"\0" * 8, tmp_path / "more.safetensors")
 
 
 def test_a_damaged_file_is_refused_wherever_the_damage_is(saved, tmp_path):
@@ -284,8 +284,8 @@ def set_net(**fields):
         (lambda c: c["model"].update(joint_kinds=["revolute", "free"]), "has shape (2,)"),
         (lambda c: c["model"].pop("parents"), "should differ in ['parents']"),
         (lambda c: c.update(model=3), "it has no topology"),
-        (lambda c: c.update(networks=[]), "makes no model"),
-        (lambda c: c.pop("networks"), "makes no model"),
+        (lambda c: c.update(networks=[]), "is damaged"),
+        (lambda c: c.pop("networks"), "is damaged"),
         (lambda c: c.update(blueprint="[[wire]"), "this is no TOML"),
         (lambda c: c.update(blueprint=c["blueprint"].replace("velocity", "speed")), "no signal is called"),
         (lambda c: c["networks"][0]["plan"].update(rows=[0]), "was wired otherwise"),

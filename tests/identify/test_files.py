@@ -85,5 +85,5 @@ def test_a_folder_that_is_no_fit_is_refused(tmp_path):
         ist.Fit.load(tmp_path)
     for name in ("fit.json", "fit.npz"):
         (tmp_path / name).write_bytes(b"{}")
-    with pytest.raises(BadFile, match="cannot be read"):
+    with pytest.raises(BadFile, match="was not written by Fit"):
         ist.Fit.load(tmp_path)

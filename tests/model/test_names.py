@@ -9,7 +9,7 @@ import pytest
 
 from isthmus import Model, State, compile_model
 from isthmus.errors import BadModel, BadShape, UnknownName
-from isthmus.model import coordinates
+from isthmus.model import address, coordinates
 from isthmus.model.model import leaf_fields
 from tests import trees
 
@@ -33,6 +33,21 @@ def test_a_pattern_gives_all_rows_it_matches():
     np.testing.assert_array_equal(ALL.get("joint/table/armature"), [0.1, 0.2, 0.05])
     np.testing.assert_array_equal(ALL.get("joint/*l*/damping"), ALL.get("joint/damping[*l*]"))
     assert ARM.get("link/arm7/inertia").shape == (6,)
+
+
+def test_a_pattern_may_list_characters():
+    np.testing.assert_array_equal(ARM.get("link/arm[67]/mass"), ARM.link_mass[5:7])
+    np.testing.assert_array_equal(ARM.get("link/mass[arm[5-7]]"), ARM.link_mass[4:7])
+    np.testing.assert_array_equal(ARM.get("link/arm[!1-5]/com"), ARM.link_com[5:7])
+    assert np.shape(ARM.get("link/arm[6]/mass")) == (1,)
+    with pytest.raises(UnknownName, match=r"nothing here is called 'arm\[z-a\]'"):
+        ARM.get("link/arm[z-a]/mass")
+
+
+def test_a_name_with_brackets_is_itself_and_no_pattern():
+    assert address.matching("arm[1]", ["arm1", "arm[1]"]) == ["arm[1]"]
+    assert address.picks_one("arm[1]", ["arm[1]"])
+    assert not address.picks_one("arm[1]", ["arm1"])
 
 
 def test_every_leaf_can_be_read_and_written_by_its_name():

@@ -18,6 +18,8 @@ BAD = {
     "less than one": 1.0,
     "positive": 0.0,
     "not zero": 0.0,
+    "a share": 2.0,
+    "at least one": 0.5,
     "possible inertia": -1.0,
 }
 RULED = [(spec, MUST[spec.quantity]) for _, spec in leaf_fields() if spec.quantity in MUST]
@@ -27,6 +29,7 @@ ROBOT = (
     .add_joint_revolute("hinge", None, "rod", axis=(0.0, 1.0, 0.0))
     .add_point("tip", "rod")
     .add_shape_sphere("rod", 0.1)
+    .add_ground(-2.0)
     .model()
 )
 

@@ -66,7 +66,7 @@ def test_wrong_structure_and_shape_are_refused():
         f(np.ones(3), {"b": np.ones(3)})
     with pytest.raises(BadShape, match=r"leaf 1 has shape \(2,\), but \(3,\) was compiled"):
         f(np.ones(3), {"a": np.ones(2)})
-    with pytest.raises(BadShape, match="leading axes differ"):
+    with pytest.raises(BadShape, match=r"leading axes differ.* have \(4, 3\), \(5, 3\)"):
         f.map(np.ones((4, 3)), {"a": np.ones((5, 3))})
     with pytest.raises(TypeError):
         native.compile(lambda k: k + 1, 3)(1.5)

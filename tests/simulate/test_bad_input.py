@@ -66,7 +66,7 @@ FAULTS = {
         BadShape, "'axis3' is prescribed: give its motion",
     ),
     "batches differ": (
-        lambda: rollout_many(TWO, THREE, None, 0.1, steps=2), BadShape, "one common batch axis; model: 2, state: 3"
+        lambda: rollout_many(TWO, THREE, None, 0.1, steps=2), BadShape, "'link/mass' of the model: 2, states: 3"
     ),
     "a batch of states in a step": (
         lambda: step(MODEL, THREE, None, 0.1), BadShape, r"state.q has shape \(3, 2\).*for a batch use rollout_many"
@@ -105,7 +105,7 @@ FAULTS = {
         lambda: rollout(MODEL, START, np.array([[0.0, 0.0], [0.0, np.nan]]), 0.1), BadOption,
         r"control torque\[1, 1\] is nan",
     ),
-    "complex state": (lambda: State(np.zeros(2) * 1j, np.zeros(2)), BadOption, "real, but complex"),
+    "complex state": (lambda: State(np.zeros(2) * 1j, np.zeros(2)), BadOption, "must be real, not"),
     "complex dt": (lambda: step(MODEL, START, None, np.array(0.1j)), BadOption, "dt must be a positive"),
     "observed state": (lambda: observe(MODEL, LONG, names=["link/pose"]), BadShape, r"state.q has shape \(3,\)"),
     "observed controls": (

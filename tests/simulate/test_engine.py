@@ -82,5 +82,7 @@ def test_traced_arguments_are_seen_through():
 
 
 def test_an_unknown_engine_is_refused():
-    with pytest.raises(BadOption, match="engine is 'cuda'"):
+    with pytest.raises(
+        BadOption, match="engine must be 'native', 'xla' or None, not the text 'cuda'"
+    ):
         ist.step(MODEL, START, None, 0.01, engine="cuda")

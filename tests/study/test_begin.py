@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tomllib
 
+import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.errors import BadStudy
+from isthmus.errors import BadStudy, DataWarning
 from isthmus.study.begin import begin_study, scatter
 from tests.study.logs import ROBOT, log, write_logs
 
@@ -62,3 +63,49 @@ def test_all_that_is_missing_is_said_at_once(place):
 
 def test_noise_is_estimated_from_neighbouring_rows():
     assert 0.6e-3 < scatter([log(0), log(1)]) < 1.5e-3
+
+
+def renamed(path: str, *names: str) -> None:
+    """A log of the pendulum under other names of its columns."""
+    motion = log(0)
+    rows = np.concatenate([motion.t[:, None], motion.q, motion.v], axis=1)
+    np.savetxt(path, rows, delimiter=",", comments="", header=",".join(names))
+
+
+def test_a_study_says_what_every_column_was_taken_for_and_runs_with_it(place):
+    joints = [f"/joint_states/joint_{k}/{q}" for q in ("position", "velocity") for k in (1, 2)]
+    renamed("pj.csv", "__time", *joints)
+    study = ist.Study.from_table(tomllib.loads(begin_study("library:pendulum", ["pj.csv"])))
+    assert study.reading["columns"] == {
+        "__time": "t", joints[0]: "joint/position[joint_1]", joints[1]: "joint/position[joint_2]",
+        joints[2]: "joint/velocity[joint_1]", joints[3]: "joint/velocity[joint_2]",
+    }  # fmt: skip
+    read = ist.read_motion("pj.csv", ROBOT, **study.reading)
+    np.testing.assert_array_equal(read.v, log(0).v)
+
+
+def test_units_that_names_say_stay_with_their_columns(place):
+    renamed("deg.csv", "t_ms", "joint_1_deg", "joint_2 [deg]", "v_joint_1", "v_joint_2")
+    text = begin_study("library:pendulum", ["deg.csv"])
+    columns = tomllib.loads(text)["read"]["columns"]
+    assert columns["t_ms"] == "t [ms]"
+    assert columns["joint_1_deg"] == "joint/position[joint_1] [deg]"
+    plain, told = (
+        ist.read_motion("deg.csv", ROBOT, columns=c, angles="keep", stamps="keep")
+        for c in ({}, columns)
+    )
+    np.testing.assert_array_equal(plain.q, told.q)
+    np.testing.assert_array_equal(plain.t, told.t)
+
+
+def test_a_study_is_begun_whatever_the_columns_are_called_and_marks_what_it_cannot_guess(place):
+    renamed("de.csv", "zeit", "schulter", "q_joint_2", "v1", "v2")
+    with pytest.warns(DataWarning, match=r"'de.csv' cannot be read yet; complete \[read\]"):
+        text = begin_study("library:pendulum", ["de.csv"])
+    columns = tomllib.loads(text)["read"]["columns"]
+    assert columns["q_joint_2"] == "joint/position[joint_2]"
+    assert "schulter" not in columns
+    for line in ['# "schulter" = ""', '# "zeit" = ""', '# "?" = "t"', '# "?" = "joint/position[joint_1]"']:  # fmt: skip
+        assert f"{line}\n" in text
+    done = {**columns, "zeit": "t", "schulter": "joint/position[joint_1]"}
+    np.testing.assert_array_equal(ist.read_motion("de.csv", ROBOT, columns=done).q, log(0).q)

@@ -9,6 +9,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption
+from isthmus.study.results import text_for_folder
 from isthmus.study.run import search
 from tests.study.logs import write_logs
 
@@ -75,3 +76,32 @@ def test_a_search_in_rounds_keeps_its_records_and_goes_on_from_them(study, tmp_p
         assert len(fit.history) == rounds
     lines = next((tmp_path / "fit").glob("*.jsonl")).read_text(encoding="utf-8").splitlines()
     assert len(lines) == 3  # what it belongs to, and two rounds
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "",
+        '[output]  # here\nfolder = "fit"\nformats = ["urdf"]\n',
+        'output = { formats = ["urdf"] }',
+    ],
+)
+@pytest.mark.parametrize("folder", ["fit", "elsewhere/other"])
+def test_the_study_in_a_folder_of_results_is_the_same_study(output, folder, tmp_path):
+    table = '# mine\nrobot = "arm.urdf"  # of the lab\nlogs = ["logs/*.csv"]\n'
+    free = '[[free]]\nname = "link/*/mass"\n'
+    text = f"{table}{output}\n{free}" if output.startswith("output") else f"{table}{free}{output}"
+    (tmp_path / "study.toml").write_text(text, encoding="utf-8")
+    study = ist.Study.load(tmp_path / "study.toml")
+    if not output.startswith("output"):
+        study = dataclasses.replace(study, output=folder)
+    for _ in range(2):  # a copy of a copy too
+        study.folder.mkdir(parents=True, exist_ok=True)
+        copy = study.folder / "study.toml"
+        copy.write_text(text_for_folder(study), encoding="utf-8")
+        again = ist.Study.load(copy)
+        assert again.folder.resolve() == study.folder.resolve()
+        assert (again.here / again.robot).resolve() == (tmp_path / "arm.urdf").resolve()
+        assert "# mine" in again.text
+        assert again.text.count("paths_from") == 1
+        study = again

@@ -10,6 +10,8 @@ import pytest
 import isthmus as ist
 from isthmus.describe import checks
 from isthmus.errors import BadStudy, MissingFile
+from isthmus.study.build import Trials, divided, load_robot
+from tests.fuzz.examples import motion
 from tests.study.logs import write_logs
 
 WHOLE = """
@@ -240,9 +242,48 @@ def test_a_count_or_a_time_that_makes_no_search_is_named_with_its_value():
             ist.Study.from_table(table | {"search": {"kind": "basin_hopping", key: value}})
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"search": {"kind": ["x"]}}, "kind must be text"),
+        ({"search": {"kind": "basin_hopping", "islands": 10**9}}, "islands must be at most 100000"),
+        ({"loss": {"signals": 3}}, "signals must be text"),
+        ({"time": {"dt": float("nan")}}, "dt must be a positive number, not nan"),
+        ({"time": {"substeps": 10**9}}, "substeps must be a whole number from 1 to 1000"),
+        ({"read": {"units": {"t": {}}}}, "a unit is a text"),
+        ({"a" * 10_000: 1}, "a study does not know 'a"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_in_one_short_sentence(change, words):
+    table = {"robot": "library:pendulum", "logs": ["a.csv"], "free": [{"name": "link/*/mass"}]}
+    with pytest.raises(BadStudy, match=words) as caught:
+        ist.Study.from_table(table | change)
+    assert len(caught.value.faults) == 1
+    assert len(str(caught.value)) < 500
+
+
+def test_a_share_that_leaves_no_row_to_fit_is_refused():
+    tried = Trials()
+    assert divided([motion().noted(name="run.csv")], 0.999, tried)[1] == []
+    assert tried.faults == ["heldout = 0.999 cannot divide 'run.csv', which has 60 rows."]
+
+
 def test_the_old_name_of_load_works_and_says_so(tmp_path):
     with (
         pytest.warns(DeprecationWarning, match=r"Study\.read is now Study\.load"),
         pytest.raises(MissingFile),
     ):
         ist.Study.read(tmp_path / "stdy.toml")
+
+
+def test_meshes_are_found_in_the_packages_of_a_study_and_missing_ones_are_said_once(tmp_path):
+    mesh = "<collision><geometry><mesh filename='package://bot/a.obj'/></geometry></collision>"
+    body = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>"
+    text = f"<robot name='r'><link name='a'>{body}{mesh}{mesh}</link></robot>"
+    (tmp_path / "r.urdf").write_text(text, encoding="utf-8")
+    with pytest.warns(UserWarning, match="--packages") as caught:
+        load_robot(tmp_path, "r.urdf")
+    assert len(caught) == 1
+    (tmp_path / "ws" / "bot").mkdir(parents=True)
+    (tmp_path / "ws" / "bot" / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\n", encoding="utf-8")
+    assert len(load_robot(tmp_path, "r.urdf", packages=("ws",)).shape_names) == 2

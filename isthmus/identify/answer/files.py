@@ -9,23 +9,37 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from isthmus.disk import whole_file
+from isthmus import schema as t
+from isthmus.disk import is_folder, opened, whole_file
 from isthmus.errors import BadFile, BadOption, MissingFile
 from isthmus.files.load import load as load_model
 from isthmus.files.save import save as save_model
 from isthmus.files.topology import with_extras
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
 from isthmus.model.model import Model
+from isthmus.motion.files import npz_arrays
 
 FORMAT, FIRST_FORMAT = "isthmus fit 2", "isthmus fit 1"
+ERRORS = t.table_with(t.list_of(t.ANY_NUMBER, 2))
+FIELDS = {
+    "noise": t.ANY_NUMBER, "status": t.ANY_TEXT, "loss": t.ANY_NUMBER, "evaluations": t.WHOLE,
+    "seconds": t.ANY_NUMBER, "settings": t.TABLE, "history": t.list_of(t.ANY_NUMBER),
+    "warnings": t.list_of(t.ANY_TEXT), "undetermined": t.list_of(t.ANY_TEXT), "errors": ERRORS,
+    "heldout": t.either(ERRORS, t.NOTHING), "estimates": t.table_with(t.TABLE),
+    "islands": t.list_of(t.list_of(t.ANY_NUMBER)), "digests": t.table_with(t.ANY_TEXT),
+}  # fmt: skip
+"""What stands in `fit.json`, besides its format and the model."""
+SHAPES = {"covariance": 2, "correlations": 2, "x": 1}
+"""Arrays in `fit.npz`, and how many axes they have."""
+OPTIONAL = ("islands", "digests")
+ESTIMATE = {"value": t.ANY_NUMBER, "error": t.ANY_NUMBER, "unit": t.ANY_TEXT, "start": t.ANY_NUMBER}
 TEXT, ARRAYS, MODEL = "fit.json", "fit.npz", "model.safetensors"
 
 
@@ -55,14 +69,15 @@ def _digest(path: Path) -> str:
 def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -> dict[str, Any]:
     """The fields of a fit; `networks`: classes of the caller's own, as `ist.load` takes them."""
     text, arrays = _read(folder)
-    for name, digest in text.get("digests", {}).items():
-        if not (folder / name).is_file() or _digest(folder / name) != digest:
+    for name in {ARRAYS, MODEL} & set(text.get("digests", {})):
+        if not (folder / name).is_file() or _digest(folder / name) != text["digests"][name]:
             raise BadFile(
                 f"{folder / name} does not belong to {TEXT} beside it: it was changed, or a run was stopped while it "
                 "wrote. Fit again."
             )
     if text["format"] == FIRST_FORMAT:
-        model = _model_of_first_format(text["model"], arrays, like, folder)
+        with opened(folder / ARRAYS, "part of a fit"):
+            model = _model_of_first_format(text["model"], arrays, like, folder)
     else:
         model = load_model(folder / MODEL, networks=networks)
     pairs = lambda errors: None if errors is None else {n: (a, b) for n, (a, b) in errors.items()}
@@ -70,7 +85,7 @@ def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -
     return {
         **{name: text[name] for name in same},
         **{name: tuple(text[name]) for name in ("history", "warnings", "undetermined")},
-        **{name: arrays[name] for name in ("covariance", "correlations", "x")},
+        **{name: arrays[name] for name in SHAPES},
         "model": model,
         "estimates": {n: Estimate(**e) for n, e in text["estimates"].items()},
         "errors": pairs(text["errors"]) or {},
@@ -80,18 +95,32 @@ def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What the text says and the arrays, each of the right kind."""
+    is_folder(folder)  # refuses a name that no folder can have
     for name in (TEXT, ARRAYS):
         if not (folder / name).is_file():
             raise MissingFile(f"{folder} has no {name}: it is no folder that Fit.save wrote.")
-    try:
+    with opened(folder / TEXT, "text of a fit"):
         text = json.loads((folder / TEXT).read_text(encoding="utf-8"))
-        with np.load(folder / ARRAYS, allow_pickle=False) as stored:
-            arrays = dict(stored)
-    except (ValueError, zipfile.BadZipFile, OSError) as broken:
-        raise BadFile(f"{folder} cannot be read: {broken}.") from broken
     if not isinstance(text, dict) or text.get("format") not in (FORMAT, FIRST_FORMAT):
         raise BadFile(f"{folder / TEXT} was not written by Fit.save.")
+    if fault := next(_faults(text), None):
+        raise BadFile(f"{folder / TEXT} is damaged: {fault} Fit again.")
+    arrays = npz_arrays(folder / ARRAYS)
+    for name, ndim in SHAPES.items():
+        if name not in arrays or arrays[name].dtype.kind != "f" or arrays[name].ndim != ndim:
+            raise BadFile(f"{folder / ARRAYS} is damaged: it lacks {name!r}. Fit again.")
     return text, arrays
+
+
+def _faults(text: dict[str, Any]) -> Iterator[str]:
+    """What is missing in a text, or is of another kind."""
+    told = {name: value for name, value in text.items() if name in FIELDS}
+    yield from t.faults_of(told, FIELDS, TEXT)
+    yield from (f"{n} is missing." for n in (*FIELDS, "model") if n not in (*text, *OPTIONAL))
+    for name, table in text["estimates"].items():
+        yield from t.faults_of(table, ESTIMATE, f"the estimate {name!r}")
+        yield from (f"{part} of {name!r} is missing." for part in ESTIMATE if part not in table)
 
 
 # format 1 ------------------------------------------------------------------------------------------------

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.entry import described
 from isthmus.errors import BadLog
 from isthmus.losses.residuals import HEADING, Channel, headings
 from isthmus.model import coordinates
@@ -46,10 +47,12 @@ class Log:
 
 def as_runs(motions: Any) -> list[Motion]:
     """A motion, several, or a batch of them, as a list."""
-    given = [motions] if isinstance(motions, Motion) else list(motions)
+    if isinstance(motions, Motion | str | Mapping) or not isinstance(motions, Iterable):
+        motions = [motions]
+    given = list(motions)
     if wrong := [x for x in given if not isinstance(x, Motion)]:
         raise BadLog(
-            f"motions must be Motion, but one is a {type(wrong[0]).__name__}; read files with ist.read_motion."
+            f"motions must be Motion, but one is {described(wrong[0])}; ist.read_motion(path, model) reads files."
         )
     runs: list[Motion] = []
     for motion in given:

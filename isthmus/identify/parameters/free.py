@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from isthmus.entry import check_arguments, described
 from isthmus.errors import BadFree
+from isthmus.types import Numbers
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Free:
     """Numbers that a fit may change, by name.
@@ -22,30 +26,38 @@ class Free:
     """
 
     name: str
-    low: Any = None
+    low: Numbers | None = None
     """Lower bound, one number or one for each; default: 0 for what cannot be negative, else none."""
-    high: Any = None
-    prior: Any = None
+    high: Numbers | None = None
+    prior: Numbers | None = None
     """`(mean, standard deviation)`, or a standard deviation about the start."""
-    start: Any = None
+    start: Numbers | None = None
     """Where the search begins; default: what the model has, or the middle of the bounds."""
     shared: bool = False
     """One number for all that the pattern matches, instead of one for each."""
     each_run: bool = False
     """An `offset/SIGNAL` for each run, as where encoders are set to zero anew each time."""
-    shape: Any = ()
+    shape: int | Sequence[int] = ()
     """Of a name of your own."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise BadFree(f"Free needs a name, not {self.name!r}.")
-        for bound in ("low", "high", "start"):
-            value = getattr(self, bound)
+        if not self.name:
+            raise BadFree("Free needs a name, such as 'link/*/mass'.")
+        for option in ("low", "high", "start"):
+            value = getattr(self, option)
             if value is not None and np.any(np.isnan(np.asarray(value, dtype=np.float64))):
-                raise BadFree(f"{bound} of {self.name!r} is not a number: {value!r}.")
+                raise BadFree(f"{option} of {self.name!r} is not a number: {value!r}.")
+        if isinstance(self.prior, tuple | list) and len(self.prior) != 2:
+            raise BadFree(
+                f"the prior of {self.name!r} must be (mean, standard deviation), not {self.prior!r}."
+            )
         if self.each_run and not self.name.startswith("offset/"):
             raise BadFree(f"{self.name!r} cannot differ from run to run; only offset/SIGNAL can.")
-        if np.any(self.spread() <= 0):
+        if self.start is not None and not np.all(np.isfinite(np.asarray(self.start))):
+            raise BadFree(f"the start of {self.name!r} must be finite, not {self.start!r}.")
+        if not all(isinstance(n, int | np.integer) and n >= 0 for n in self.dimensions):
+            raise BadFree(f"the shape of {self.name!r} must be whole numbers, not {self.shape!r}.")
+        if not np.all(self.spread() > 0):
             raise BadFree(f"the prior of {self.name!r} needs a positive standard deviation.")
 
     @property
@@ -67,3 +79,16 @@ class Free:
         """Mean of the prior."""
         given = self.prior[0] if isinstance(self.prior, tuple | list) else start
         return np.broadcast_to(np.asarray(given, dtype=np.float64), start.shape)
+
+
+def as_frees(given: Any) -> tuple[Free, ...]:
+    """A `Free`, a name, or a list of these, as a tuple of `Free`."""
+    is_list = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    entries: tuple[Any, ...] = tuple(given) if is_list else (given,)
+    if given is None or not entries:
+        raise BadFree("nothing is free: say free=[ist.Free('link/*/mass'), …].")
+    if wrong := [x for x in entries if not isinstance(x, str | Free)]:
+        raise BadFree(
+            f"free must be ist.Free('link/*/mass'), such a name, or a list of these, not {described(wrong[0])}."
+        )
+    return tuple(Free(x) if isinstance(x, str) else x for x in entries)

@@ -86,8 +86,8 @@ def _rows(model: Model, spec: LeafSpec, name: str, pattern: str | None) -> np.nd
 
 
 def _bodies(model: Model, name: str, pattern: str, rows: Sequence[int]) -> list[int]:
-    """Of the links that a pattern with `*` picks, those that are bodies: with a mass, and not welded to the world."""
-    if address.picks_one(pattern):
+    """Of the links that a pattern picks, those that are bodies: with a mass, and not welded to the world."""
+    if address.picks_one(pattern, model.rows("link")):
         return list(rows)
     mass = np.asarray(model.link_mass)
     found = [i for i in rows if mass[i] != 0.0 and not _is_still(model, i)]

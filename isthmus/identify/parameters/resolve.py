@@ -15,6 +15,7 @@ from isthmus.identify.parameters.free import Free
 from isthmus.identify.parameters.groups import Group, Setting, starting
 from isthmus.identify.parameters.leaves import inertial, leaf, stretched
 from isthmus.identify.parameters.sensors import step
+from isthmus.model.address import matching
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
 
@@ -59,11 +60,9 @@ def _path(path: Any) -> str:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    return (
-        pattern == "*"
-        or name == pattern
-        or name.startswith(pattern.removesuffix("*").rstrip("/") + "/")
-    )
+    """Whether the pattern matches the name of an array, or the beginning of its path."""
+    parts, pattern = name.split("/"), pattern.removesuffix("/*")
+    return bool(matching(pattern, ["/".join(parts[:k]) for k in range(1, len(parts) + 1)]))
 
 
 def named(free: Free) -> Group:

@@ -9,11 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.search import AbstractSearch, Diary, Listener, Outcome, Status, silent
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Adam(AbstractSearch):
     """First-order steps on the mean square of a random batch of windows, projected into the bounds."""
@@ -28,8 +30,10 @@ class Adam(AbstractSearch):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.steps, self.batch, self.look) < 1 or not self.rate > 0:
+        if min(self.steps, self.batch, self.look) < 1 or not 0 < self.rate < np.inf:
             raise BadOption("Adam needs steps, batch and look of at least 1, and a positive rate.")
+        if self.seed < 0:
+            raise BadOption(f"seed must not be negative, but is {self.seed!r}.")
 
     def search(
         self,

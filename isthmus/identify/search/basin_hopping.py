@@ -12,10 +12,11 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float, Int
 
+from isthmus.entry import check_arguments
 from isthmus.identify.search.islands import Found, Team
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.random_points import Box, draws, first_points
-from isthmus.identify.search.rounds import AbstractRounds, refuse_below_one, refuse_no_step
+from isthmus.identify.search.rounds import AbstractRounds, refuse_count, refuse_no_step
 from isthmus.identify.search.search import AbstractSearch, Listener, Points
 
 SAME_MINIMUM = 1e-3
@@ -25,6 +26,7 @@ MIN_GAIN = 1e-6
 WIDEN, NARROW = 1.5, 0.8
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class BasinHopping(AbstractRounds):
     """Many local searches, each from a jump away from the best point of its island.
@@ -41,7 +43,7 @@ class BasinHopping(AbstractRounds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse_below_one(islands=self.islands, patience=self.patience)
+        refuse_count(islands=self.islands, patience=self.patience)
         refuse_no_step(self.step)
 
     def begin(self, box: Box, starts: Points) -> Islands:

@@ -10,16 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, MissingExtra
 from isthmus.identify.search.islands import Found, Team
 from isthmus.identify.search.random_points import Box, draws
-from isthmus.identify.search.rounds import AbstractRounds
+from isthmus.identify.search.rounds import AbstractRounds, refuse_count
 from isthmus.identify.search.search import Listener, Points
 
 FAILED_COST = 1e30
 """The cost of a point whose simulation failed, as the library sees it."""
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class CMAES(AbstractRounds):
     """CMA-ES, by asking and telling; a round is a generation.
@@ -37,6 +39,7 @@ class CMAES(AbstractRounds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        refuse_count(population=4 if self.population is None else self.population)
         if (self.population is not None and self.population < 4) or not self.step > 0:
             raise BadOption("CMAES needs a population of at least 4, and a step above zero.")
 

@@ -7,11 +7,13 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.search import AbstractSearch, Listener, News, Outcome, Status, silent
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class LengtheningHorizon(AbstractSearch):
     """Fits the beginnings of long motions first: they have fewer false minima. Wraps any other search."""

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.search import AbstractSearch, Diary, Listener, Outcome, Status, silent
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class LBFGS(AbstractSearch):
     """Quasi-Newton steps from gradients (Byrd et al. 1995), one start after the other."""

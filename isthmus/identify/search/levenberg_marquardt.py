@@ -13,6 +13,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Bool, Float
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation, Normal
 from isthmus.identify.evaluate.matrix import AbstractMatrix
@@ -27,6 +28,7 @@ ROUNDS = 6
 """How often a step is solved again because it hit a bound or may leave one; after that, none is left any more."""
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class LevenbergMarquardt(AbstractSearch):
     """Damped Gauss-Newton steps: the search for least squares with up to some hundred numbers."""

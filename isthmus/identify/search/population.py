@@ -8,14 +8,16 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.entry import check_arguments
 from isthmus.identify.search.basin_hopping import SAME_MINIMUM
 from isthmus.identify.search.islands import Found, Team
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.random_points import Box, draws, first_points
-from isthmus.identify.search.rounds import AbstractRounds, refuse_below_one, refuse_no_step
+from isthmus.identify.search.rounds import AbstractRounds, refuse_count, refuse_no_step
 from isthmus.identify.search.search import AbstractSearch, Listener, Points
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Population(AbstractRounds):
     """Many local searches whose starts are children of the best points so far.
@@ -31,7 +33,7 @@ class Population(AbstractRounds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse_below_one(islands=self.islands, parents=1 if self.parents is None else self.parents)
+        refuse_count(islands=self.islands, parents=1 if self.parents is None else self.parents)
         refuse_no_step(self.step)
 
     def begin(self, box: Box, starts: Points) -> Parents:

@@ -66,7 +66,7 @@ class AbstractRounds(AbstractSearch):
 
     def __post_init__(self) -> None:
         rounds = 1 if self.rounds is None else self.rounds
-        refuse_below_one(batch=self.batch, processes=self.processes, rounds=rounds)
+        refuse_count(batch=self.batch, processes=self.processes, rounds=rounds)
         if self.seed < 0:
             raise BadOption(f"seed must not be negative, but is {self.seed!r}.")
         if self.seconds is not None and not self.seconds > 0:
@@ -126,11 +126,17 @@ class AbstractRounds(AbstractSearch):
         return log.close(team.evaluations)
 
 
-def refuse_below_one(**counts: int) -> None:
-    """Refuses the first count that is below one, by its name."""
+MOST = {"islands": 100_000, "batch": 100_000, "population": 100_000, "processes": 1000}
+"""Counts beyond which a search would fill the memory before it begins."""
+
+
+def refuse_count(**counts: int) -> None:
+    """Refuses the first count that is below one or far too large, by its name."""
     for name, value in counts.items():
         if value < 1:
             raise BadOption(f"{name} must be 1 or more, not {value!r}.")
+        if value > MOST.get(name, value):
+            raise BadOption(f"{name} must be at most {MOST[name]}, not {value!r}.")
 
 
 def refuse_no_step(step: float) -> None:

@@ -21,7 +21,6 @@ from isthmus.native.runtime.jax_call import as_jax
 from isthmus.native.runtime.known import Known
 from isthmus.native.runtime.pipeline import Plan, plan_of
 from isthmus.native.runtime.slots import (
-    Slot,
     Station,
     checked,
     describe,
@@ -228,16 +227,13 @@ class Native:
         local.run(*station.args)
         return station.out
 
-    def _misfit(
-        self, leaves: Sequence[Any], batch: bool = False, slots: Sequence[Slot] | None = None
-    ) -> BadShape:
-        slots = self.inputs if slots is None else slots
+    def _misfit(self, leaves: Sequence[Any], batch: bool = False) -> BadShape:
         rows = [
             f"argument leaf {k} has shape {np.shape(x)}, but {slot.shape} was compiled"
-            for k, (x, slot) in enumerate(zip(leaves, slots, strict=False))
+            for k, (x, slot) in enumerate(zip(leaves, self.inputs, strict=False))
             if np.shape(x)[1 if batch else 0 :] != slot.shape
         ]
-        return BadShape(f"{'; '.join(rows)}." if rows else "the leading axes differ.")
+        return BadShape(f"{'; '.join(rows)}.")
 
     # many worlds
 
@@ -262,7 +258,8 @@ class Native:
             raise BadShape("map needs at least one argument with an axis of worlds.")
         worlds = moving[0].shape[0] if moving[0].ndim else -1
         if any(x.ndim == 0 or len(x) != worlds for x in moving):
-            raise self._misfit(moving, batch=True, slots=[])
+            shapes = ", ".join(str(x.shape) for x in moving)
+            raise BadShape(f"map: the leading axes differ, of worlds; the arguments have {shapes}.")
         rows = zip(leaves, self.inputs, shared, strict=True)
         if any(x.shape[0 if still else 1 :] != slot.shape for x, slot, still in rows):
             raise self._misfit(leaves, batch=True)

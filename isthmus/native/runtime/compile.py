@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
 
+from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, FallbackWarning, NotTranslatable
 from isthmus.native.runtime.call import Native
 from isthmus.native.runtime.stats import Stats
@@ -56,11 +57,12 @@ def positions_of(static: int | Sequence[int], count: int) -> frozenset[int]:
     return positions
 
 
+@check_arguments
 def compile(
     fn: Callable,
     *examples: Any,
     static: int | Sequence[int] = (),
-    fallback: str | None = None,
+    fallback: Literal["xla"] | None = None,
     strict: bool = False,
 ) -> Native | Xla:
     """`fn` as machine code for arguments like `examples` (pytrees of arrays).
@@ -72,8 +74,6 @@ def compile(
     `strict`: treat zeros that are there by structure as numbers like others, so that 0·NaN is NaN.
     """
     positions = positions_of(static, len(examples))
-    if fallback not in (None, "xla"):
-        raise BadOption(f"fallback is {fallback!r}; it can be None or 'xla'.")
     try:
         return Native(fn, examples, static=positions, strict=strict)
     except NotTranslatable as unknown:

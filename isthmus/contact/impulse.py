@@ -1,0 +1,174 @@
+"""Contact by impulses: what a step's velocity and position become where rigid points meet the ground.
+
+Points that touch keep their speed above `−e` times what it was and give way to no deeper penetration. Points that meet
+the ground within the step do so at the time of impact `τ`: their impulse comes from the velocity there, and moves the
+position for the rest of the step only. Without that the derivative of a bounce would be wrong however short the steps.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import solve_triangular
+from jaxtyping import Float
+
+from isthmus.contact.box_friction import impulses_in_box
+from isthmus.contact.geometry import Touch
+from isthmus.contact.penalty import contact_rows
+from isthmus.contact.solve import impulses
+from isthmus.dynamics.jacobians import link_jacobians
+from isthmus.dynamics.kinematics import Kinematics
+from isthmus.model.model import Model
+from isthmus.model.state import prescribed_rows
+from isthmus.networks.signals import Signal
+from isthmus.spatial.products import mm, mtv, mv
+from isthmus.spatial.vectors import skew
+from isthmus.types import AnyArray, Joints, Scalar
+
+RIGID = 1e-12
+"""Share of the largest mobility below which there is none."""
+
+
+def contact_jacobian(
+    model: Model, k: Kinematics, touching: Touch, rows: np.ndarray
+) -> Float[AnyArray, "rows 3 n"]:
+    """`J` with `J v` the velocity [m/s] of each contact along its normal and tangents."""
+    links = np.array(touching.links, dtype=np.int32)[rows]
+    J = link_jacobians(model, k)[links]
+    turned = mm(touching.axes[rows], k.rotation[links])
+    return mm(turned, J[:, 3:] - mm(jax.vmap(skew)(touching.place[rows]), J[:, :3]))
+
+
+def after_impulses(
+    model: Model,
+    k: Kinematics,
+    touching: Touch,
+    inertia: Float[AnyArray, "n n"],
+    v: Joints,
+    a: Joints,
+    dt: Scalar,
+    signal: Signal,
+) -> tuple[Joints, Joints]:
+    """Velocity at the end of a step of `dt` [s] with acceleration `a`, and by what `q` moves until then.
+
+    `inertia`: of the joints, with what an implicit step adds.
+    """
+    rows = contact_rows(model, "impulse")
+    J = contact_jacobian(model, k, touching, rows)
+    count, n = len(rows), J.shape[-1]
+    now, faster = mv(touching.axes[rows], touching.velocity[rows]), mv(J, a[None])
+    depth = touching.depth[rows]
+    active, share, tau = _when(model.contact_order, depth, now, faster, dt)
+    pick = lambda x: jnp.asarray(x)[rows]
+    met = jnp.asarray(now + share[:, None] * faster)
+    e = jnp.where(
+        met[:, 0] < -pick(model.contact_restitution_speed), pick(model.contact_restitution), 0.0
+    )
+    lift = pick(model.contact_erp) * jnp.maximum(depth, 0.0) / dt
+    still = signal("contact/time", tau, row=rows)
+    bias = signal("contact/bias", e * met[:, 0] - lift, row=rows)
+    c = met.at[:, 0].add(bias)
+    L, Y = _factored(model, inertia, J.reshape(3 * count, n))
+    softness = jnp.repeat(pick(model.contact_softness), 3, total_repeat_length=3 * count)
+    A = _yielding(jnp.sum(Y[:, :, None] * Y[:, None, :], axis=0)) + jnp.diag(softness)
+    p, off = _solved(model, A, c, met.at[:, 0].add(-lift), pick(model.contact_friction), active, e)
+    signal("contact/residual", off)
+    p = _published(touching, rows, p, dt, signal)
+    back = lambda p: solve_triangular(L, Y @ p.reshape(-1), lower=True, trans=1)
+    if model.contact_order != "impact":
+        moved = v + dt * a + back(p)
+        return moved, dt * moved
+    moved = v + dt * a + back(p)
+    return moved, dt * moved - back(still[:, None] * p)
+
+
+def _when(
+    order: str, depth: AnyArray, now: AnyArray, faster: AnyArray, dt: Scalar
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Which contacts act; the time after which each one is met; the time of new impacts, else zero [s]."""
+    if order == "b":
+        nothing = jnp.zeros_like(depth)
+        return depth > 0.0, nothing, nothing
+    free = now[:, 0] + dt * faster[:, 0]
+    touching = depth >= 0.0
+    meets = (depth < 0.0) & (dt * free < depth)
+    whole = jnp.full_like(depth, 1.0) * dt
+    if order == "plain":
+        return touching | meets, whole, jnp.zeros_like(depth)
+    tau = jnp.where(meets, depth / jnp.where(meets, free, 1.0), 0.0)
+    return touching | meets, jnp.where(meets, tau, whole), tau
+
+
+def _factored(model: Model, inertia: AnyArray, J: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """`L` of `inertia = L Lᵀ` and `L⁻¹ Jᵀ`; joints whose motion is given do not yield."""
+    if model.prescribed:
+        _, given = prescribed_rows(model)
+        free = jnp.ones(model.dof, J.dtype).at[given].set(0.0)
+        J = J * free[None]
+        inertia = inertia * free[:, None] * free[None] + jnp.diag(1.0 - free)
+    L = jnp.linalg.cholesky(inertia)
+    return L, solve_triangular(L, J.T, lower=True)
+
+
+def _yielding(A: AnyArray) -> AnyArray:
+    """The matrix with a number on its diagonal in directions in which the mechanism cannot move at all."""
+    diagonal = jnp.diag(A)
+    most = jnp.max(diagonal)
+    return A + jnp.diag(jnp.where(diagonal <= RIGID * most, most, 0.0))
+
+
+def _solved(
+    model: Model,
+    A: AnyArray,
+    c: AnyArray,
+    plastic: AnyArray,
+    friction: AnyArray,
+    active: AnyArray,
+    e: AnyArray,
+) -> tuple[AnyArray, Scalar]:
+    """The impulses; nothing is computed while nothing touches."""
+    sweeps, newton = model.contact_sweeps, model.contact_newton
+    if model.contact_order == "b":
+        solve = lambda c: impulses_in_box(A, c, friction, active, sweeps)
+    else:
+        solve = lambda c: impulses(A, c, friction, active, sweeps, newton)
+    nothing = lambda: (jnp.zeros_like(c), jnp.zeros((), c.dtype))
+    p, off = jax.lax.cond(jnp.any(active), lambda: solve(c), nothing)
+    if model.contact_order == "b":
+        return p, off
+    gains = jnp.any(e > 0.0) & (_work(A, plastic, p) > 0.0)
+    return jax.lax.cond(
+        gains, lambda: (_tamed(A, plastic, p, solve(plastic)[0]), off), lambda: (p, off)
+    )
+
+
+def _work(A: AnyArray, w: AnyArray, p: AnyArray) -> Scalar:
+    """Energy [J] that impulses bring in, where velocities were `w` before."""
+    flat = p.reshape(-1)
+    return flat @ w.reshape(-1) + 0.5 * flat @ (A @ flat)
+
+
+def _tamed(A: AnyArray, w: AnyArray, p: AnyArray, plastic: AnyArray) -> AnyArray:
+    """Between the impulses without restitution and those with it: as much as brings in no energy."""
+    d = (p - plastic).reshape(-1)
+    flat = plastic.reshape(-1)
+    start = jnp.minimum(_work(A, w, plastic), 0.0)
+    slope, curve = d @ (w.reshape(-1) + A @ flat), 0.5 * d @ (A @ d)
+    root = jnp.sqrt(jnp.maximum(slope * slope - 4.0 * curve * start, 0.0))
+    share = jnp.clip((root - slope) / jnp.maximum(2.0 * curve, 1e-300), 0.0, 1.0)
+    return plastic + share * (p - plastic)
+
+
+def _published(
+    touching: Touch, rows: np.ndarray, p: AnyArray, dt: Scalar, signal: Signal
+) -> AnyArray:
+    """The impulses, as networks correct them: as mean forces over the step, then as impulses in the world."""
+    axes = touching.axes[rows]
+    normal, across = p[:, 0] / dt, mtv(axes[:, 1:], p[:, 1:]) / dt
+    pressed = signal("contact/normal_force", normal, row=rows)
+    rubbed = signal("contact/friction_force", across, row=rows)
+    whole = dt * (pressed[:, None] * axes[:, 0] + rubbed)
+    found = signal("contact/impulse", whole, row=rows)
+    same = found is whole and pressed is normal and rubbed is across
+    return p if same else mv(axes, found)

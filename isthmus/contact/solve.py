@@ -1,0 +1,161 @@
+"""Impulses of contacts: velocity-level complementarity with a friction disc, and its derivative.
+
+Wanted are impulses `p` (normal, two tangents for each contact) with `w = A p + c` the velocities after them: normal
+impulses push and act only where the point stays (`0 ≤ p_n ⟂ w_n ≥ 0`), tangential ones oppose sliding, at most `μ p_n`
+long. Projected Gauss-Seidel comes near, Newton steps on the same equations come to rounding. The derivative is that of
+the equations, not that of the iteration: it costs one linear system.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
+
+from isthmus.types import AnyArray, Scalar
+
+Impulses = Float[AnyArray, "contacts 3"]
+Square = Float[AnyArray, "rows rows"]
+
+SOLVED = 1e-10
+"""Velocities [m/s] that are off by less are solved."""
+RESTING = 1e-13
+"""Sweeps that change no impulse by more than this share of the largest one are the last."""
+REDUNDANT = 1e-10
+"""Share of the diagonal that keeps the matrix of Newton steps regular where contacts share a load."""
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(4, 5))
+def impulses(
+    A: Square,
+    c: Impulses,
+    friction: Float[AnyArray, " contacts"],
+    active: Bool[AnyArray, " contacts"],
+    sweeps: int,
+    newton: int,
+) -> tuple[Impulses, Scalar]:
+    """The impulses [N·s], zero where contacts are not active, and by how much velocities are off [m/s]."""
+    p = _swept(A, c, friction, active, sweeps)
+    return _newton(A, c, friction, active, p, newton)
+
+
+@impulses.defjvp
+def _impulses_jvp(sweeps: int, newton: int, primals: tuple, tangents: tuple) -> tuple:
+    A, c, friction, active = primals
+    dA, dc, dfriction, _ = tangents
+    p, off = impulses(A, c, friction, active, sweeps, newton)
+    change = lambda A, c, friction: _difference(A, c, friction, active, p, _steps(primals[0]))
+    moved = jax.jvp(change, (A, c, friction), (dA, dc, dfriction))[1]
+    J = _slope(A, c, friction, active, p)
+    dp = -jnp.linalg.solve(J, moved.reshape(-1)).reshape(p.shape)
+    return (p, off), (dp, jnp.zeros_like(off))
+
+
+def _steps(A: Square) -> Impulses:
+    """How far each impulse moves for a velocity that is off: one over the diagonal, one number for both tangents."""
+    count = A.shape[0] // 3
+    blocks = jnp.stack([A[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] for k in range(count)])
+    side = jnp.abs(blocks[:, 1, 2])
+    across = jnp.maximum(blocks[:, 1, 1], blocks[:, 2, 2]) + side
+    return 1.0 / jnp.stack([blocks[:, 0, 0], across, across], axis=1)
+
+
+def _onto_disc(z: AnyArray, radius: AnyArray) -> AnyArray:
+    """Vectors (…, 2), shortened to `radius` where they are longer."""
+    square = jnp.sum(z * z, axis=-1)
+    long = square > radius * radius
+    share = jnp.where(long, radius / jnp.sqrt(jnp.where(long, square, 1.0)), 1.0)
+    return z * share[..., None]
+
+
+def _projected(z: Impulses, friction: AnyArray, active: AnyArray) -> Impulses:
+    """The nearest impulses that push, with friction within its disc; zero where contacts are not active."""
+    normal = jnp.where(active, jnp.maximum(z[:, 0], 0.0), 0.0)
+    return jnp.concatenate([normal[:, None], _onto_disc(z[:, 1:], friction * normal)], axis=1)
+
+
+def _difference(
+    A: Square, c: Impulses, friction: AnyArray, active: AnyArray, p: Impulses, steps: Impulses
+) -> Impulses:
+    """Zero where `p` solves the problem."""
+    w = (A @ p.reshape(-1)).reshape(p.shape) + c
+    return p - _projected(p - steps * w, friction, active)
+
+
+def _swept(A: Square, c: Impulses, friction: AnyArray, active: AnyArray, sweeps: int) -> Impulses:
+    """Projected Gauss-Seidel from zero, contact after contact, until nothing moves."""
+    steps, count = _steps(A), c.shape[0]
+
+    def contact(k: int, p: Impulses) -> Impulses:
+        rows = A[3 * k : 3 * k + 3]
+        w = rows @ p.reshape(-1) + c[k]
+        normal = jnp.where(active[k], jnp.maximum(p[k, 0] - steps[k, 0] * w[0], 0.0), 0.0)
+        w = w[1:] + rows[1:, 3 * k] * (normal - p[k, 0])
+        across = _onto_disc(p[k, 1:] - steps[k, 1:] * w, friction[k] * normal)
+        return jnp.asarray(p).at[k].set(jnp.concatenate([normal[None], across]))
+
+    def sweep(state: tuple) -> tuple:
+        n, p, _ = state
+        after = p
+        for k in range(count):
+            after = contact(k, after)
+        moved = jnp.max(jnp.abs(after - p)) > RESTING * jnp.max(jnp.abs(after))
+        return n + 1, after, moved
+
+    going = lambda state: (state[0] < sweeps) & state[2]
+    start = (jnp.zeros((), np.int32), jnp.zeros_like(c), jnp.any(active))
+    return jax.lax.while_loop(going, sweep, start)[1]
+
+
+def _newton(
+    A: Square, c: Impulses, friction: AnyArray, active: AnyArray, p: Impulses, most: int
+) -> tuple[Impulses, Scalar]:
+    """Newton steps that bring the solution nearer, until it is there; by how much velocities are off then."""
+    steps = _steps(A)
+    difference = lambda p: _difference(A, c, friction, active, p, steps)
+    off_by = lambda d: jnp.max(jnp.abs(d) / steps)
+
+    def step(state: tuple) -> tuple:
+        n, p, d, off, _ = state
+        J = _slope(A, c, friction, active, p)
+        tried = p - jnp.linalg.solve(J, d.reshape(-1)).reshape(p.shape)
+        tried = _projected(tried, friction, active)
+        new = difference(tried)
+        better = off_by(new) < off
+        return (
+            n + 1, jnp.where(better, tried, p), jnp.where(better, new, d),
+            jnp.where(better, off_by(new), off), better,
+        )  # fmt: skip
+
+    d = difference(p)
+    start = (jnp.zeros((), np.int32), p, d, off_by(d), jnp.any(active))
+    going = lambda state: (state[0] < most) & (state[3] > 1e-3 * SOLVED) & state[4]
+    _, p, _, off, _ = jax.lax.while_loop(going, step, start)
+    return p, off
+
+
+def _slope(A: Square, c: Impulses, friction: AnyArray, active: AnyArray, p: Impulses) -> Square:
+    """The derivative of `_difference` by `p`."""
+    count, size = p.shape[0], A.shape[0]
+    steps = _steps(A)
+    z = p - steps * ((A @ p.reshape(-1)).reshape(p.shape) + c)
+    pushes = active & (z[:, 0] > 0.0)
+    on = pushes.astype(A.dtype)
+    radius = friction * jnp.where(pushes, z[:, 0], 0.0)
+    square = jnp.sum(z[:, 1:] ** 2, axis=1)
+    slides = square > radius * radius
+    length = jnp.sqrt(jnp.where(slides, square, 1.0))
+    u = z[:, 1:] / length[:, None]
+    turn = (radius / length)[:, None, None] * (np.eye(2)[None] - u[:, :, None] * u[:, None, :])
+    across = jnp.where(slides[:, None, None], turn, on[:, None, None] * np.eye(2)[None])
+    by_normal = jnp.where(slides[:, None], (friction * on)[:, None] * u, 0.0)
+    top = jnp.concatenate([on[:, None], jnp.zeros((count, 2), A.dtype)], axis=1)
+    below = jnp.concatenate([by_normal[:, :, None], across], axis=2)
+    D = jnp.concatenate([top[:, None], below], axis=1)  # of the projection, block by block
+    regular = A + REDUNDANT * jnp.diag(jnp.diag(A))
+    G = (np.eye(size) - steps.reshape(-1)[:, None] * regular).reshape(count, 3, size)
+    moved = jnp.sum(D[:, :, :, None] * G[:, None, :, :], axis=2)
+    return np.eye(size) - moved.reshape(size, size)

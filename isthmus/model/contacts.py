@@ -1,0 +1,275 @@
+"""Contact of a model: which points of its shapes may touch the ground, how they act, of what they are made."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from isthmus.describe.description import Frame, Shape
+from isthmus.entry import check_arguments
+from isthmus.errors import BadModel, BadOption, UnknownName, did_you_mean
+from isthmus.model import address
+from isthmus.model.arrays import is_traced, stack
+from isthmus.model.model import Model
+from isthmus.types import Number, Numbers
+
+ContactKind = Literal["impulse", "penalty"]
+RIM = 3
+"""Points on the rim of each end of a cylinder; the first of them is the lowest one."""
+CORNERS = {"sphere": 1, "capsule": 2, "box": 8, "cylinder": 2 * RIM}
+"""Points of a shape that may touch a plane; of a convex hull, all its corners."""
+ORDERS = ("impact", "plain", "b")
+
+
+@check_arguments
+@dataclasses.dataclass(frozen=True)
+class Ground:
+    """A plane fixed to the world."""
+
+    height: Number = 0.0
+    """Where it crosses the z axis [m]."""
+    tilt: Numbers = (0.0, 0.0)
+    """Turns about the world's x and y axes [rad], together a rotation vector."""
+    name: str = "ground"
+
+    def shape(self) -> Shape:
+        """The plane, as a description has it."""
+        x, y = self.tilt
+        angle2 = x * x + y * y
+        # a quaternion need not have unit length: its vector part is tan(angle / 2) along the axis
+        grow = 0.5 + angle2 / 24.0 + angle2 * angle2 / 240.0 + 17.0 * angle2**3 / 40320.0
+        turn = (1.0, grow * x, grow * y, 0.0)
+        return Shape(self.name, "plane", None, Frame((0.0, 0.0, self.height), turn))
+
+
+@check_arguments
+@dataclasses.dataclass(frozen=True)
+class Contact:
+    """How some shapes touch the ground. Every number is a leaf of the model afterwards: `contact/NAME/friction` …"""
+
+    kind: ContactKind = "impulse"
+    """`impulse`: rigid, no point goes through; `penalty`: springs (Hunt and Crossley), each contact for itself."""
+    shapes: str | Sequence[str] = "*"
+    """Names of shapes, or patterns."""
+    friction: Number = 0.8
+    """Coefficient of friction."""
+    restitution: Number = 0.0
+    """Impulse: speed after an impact for each unit of speed before."""
+    restitution_speed: Number = 0.1
+    """Impulse: impacts slower than this [m/s] do not bounce."""
+    stiffness: Number | None = None
+    """Penalty: force at a depth of 1 m [N/m^exponent]; None: all contacts of a kind, loaded with the weight of the
+    whole mechanism, give way by a millimetre."""
+    damping: Number = 1.0
+    """Penalty: share of the force that is added at a closing speed of 1 m/s [s/m]."""
+    exponent: Number = 1.5
+    """Penalty: of the depth in the force."""
+    friction_speed: Number = 0.01
+    """Penalty: speed within which friction is smoothed [m/s]."""
+    softness: Number | None = None
+    """Impulse: speed that 1 N·s gives the contact itself [1/kg]; None: 10⁻⁶ of that of the whole mass."""
+    erp: Number = 0.2
+    """Impulse: share of the depth that one step corrects."""
+    radius: Number = 0.0
+    """Rounding of edges and corners [m], inside the shape."""
+
+
+NUMBERS = (
+    "friction", "restitution", "restitution_speed", "stiffness", "damping", "exponent",
+    "friction_speed", "softness", "erp", "radius",
+)  # fmt: skip
+"""Leaves of a contact."""
+SETTLED = 1e-3
+"""Depth [m] to which springs give way under the weight, where no stiffness is given."""
+SOFT = 1e-6
+"""Softness as a share of one over the whole mass, where none is given."""
+
+
+@check_arguments
+def with_contact(
+    model: Model,
+    contact: Contact | ContactKind | Sequence[Contact] = "impulse",
+    *,
+    ground: Ground | None = None,
+    order: Literal["impact", "plain", "b"] = "impact",
+    sweeps: int = 30,
+    newton: int = 4,
+) -> Model:
+    """The model, whose shapes touch the planes of the world; contacts that it had before are replaced.
+
+    Args:
+        contact: how and where; several of them for shapes that act differently. Shapes on links that cannot move are
+            left out.
+        ground: a plane to add, or to replace the one of that name; None: the planes that the model has.
+        order: of impulses. `impact`: points that meet the ground within a step bounce at the time of impact, which
+            makes derivatives through impacts right; `plain`: at the end of the step; `b`: box friction in a fixed order
+            of rows, as in the benchmark of the Tiny Differentiable Simulator.
+        sweeps: of projected Gauss-Seidel over all impulses.
+        newton: Newton steps after these, at most.
+    """
+    each: list[Any] = [contact] if isinstance(contact, str | Contact) else list(contact)
+    records = [Contact(c) if isinstance(c, str) else c for c in each]
+    _check_options(records, order, sweeps, newton)
+    if ground is not None:
+        model = with_plane(model, ground)
+    planes = [s for s, kind in enumerate(model.shape_kinds) if kind == "plane"]
+    if moving := [model.shape_names[s] for s in planes if not _stands_still(model, s)]:
+        raise BadModel(
+            f"the plane {moving[0]!r} is fixed to a link that moves; only the world's planes are ground."
+        )
+    if not planes:
+        raise BadModel(f"{model.name!r} has no ground to touch: give ground=ist.Ground(height).")
+    rows, materials = _rows(model, records, planes)
+    if not rows:
+        raise BadModel(
+            f"{model.name!r} has no shape on a link that moves: nothing could touch the ground."
+        )
+    numbers = {
+        f"contact_{n}": stack([_number(model, m, n, len(rows)) for m in materials]) for n in NUMBERS
+    }
+    shapes, corners, under = (tuple(column) for column in zip(*rows, strict=True))
+    made = dataclasses.replace(
+        model, contact_kinds=tuple(m.kind for m in materials), contact_shapes=shapes, contact_corners=corners,
+        contact_planes=under, contact_order=order, contact_sweeps=sweeps, contact_newton=newton,
+    **numbers)  # fmt: skip
+    for n in NUMBERS:  # the same checks as for any other number
+        made = made.set(f"contact/{n}", numbers[f"contact_{n}"])
+    return made
+
+
+@check_arguments
+def without_contact(model: Model) -> Model:
+    """The model, whose shapes touch nothing."""
+    nothing: dict[str, Any] = {f"contact_{n}": np.zeros(0) for n in NUMBERS}
+    return dataclasses.replace(
+        model, contact_kinds=(), contact_shapes=(), contact_corners=(), contact_planes=(), **nothing
+    )
+
+
+def with_plane(model: Model, ground: Ground) -> Model:
+    """The model with this plane; one of the same name is replaced."""
+    frame: Any = ground.shape().frame
+    origin, turn = stack(frame.position), stack(frame.orientation)
+    if ground.name in model.shape_names:
+        row = model.shape_names.index(ground.name)
+        if model.shape_kinds[row] != "plane":
+            raise BadModel(
+                f"{ground.name!r} is a {model.shape_kinds[row]}, not a plane: name the ground differently."
+            )
+        return model.set(f"shape/{ground.name}/origin", origin).set(
+            f"shape/{ground.name}/orientation", turn
+        )
+    end = len(model.shape_points)
+    more = lambda leaf, row: stack([*leaf, row])
+    return dataclasses.replace(
+        model, shape_names=(*model.shape_names, ground.name), shape_kinds=(*model.shape_kinds, "plane"),
+        shape_links=(*model.shape_links, -1), shape_spans=(*model.shape_spans, (end, end)),
+        shape_origin=more(model.shape_origin, origin), shape_orientation=more(model.shape_orientation, turn),
+        shape_size=more(model.shape_size, np.zeros(3)),
+    )  # fmt: skip
+
+
+def corner_count(model: Model, shape: int) -> int:
+    """How many points of a shape may touch a plane."""
+    start, stop = model.shape_spans[shape]
+    return CORNERS.get(model.shape_kinds[shape], stop - start)
+
+
+def _check_options(records: list[Contact], order: str, sweeps: int, newton: int) -> None:
+    for record in records:
+        if not isinstance(record, Contact):
+            raise BadOption(f"contact is 'impulse', 'penalty' or an ist.Contact, not {record!r}.")
+        if record.kind not in ("impulse", "penalty"):
+            raise BadOption(
+                f"contacts are 'impulse' or 'penalty', not {record.kind!r}."
+                f"{did_you_mean(str(record.kind), ('impulse', 'penalty'))}"
+            )
+    if order not in ORDERS:
+        raise BadOption(f"order must be one of {', '.join(map(repr, ORDERS))}, not {order!r}.")
+    for name, count, low in (("sweeps", sweeps, 1), ("newton", newton, 0)):
+        if not isinstance(count, int) or isinstance(count, bool) or count < low:
+            raise BadOption(f"{name} must be a whole number from {low}, not {count!r}.")
+
+
+def _rows(
+    model: Model, records: list[Contact], planes: list[int]
+) -> tuple[list[tuple[int, int, int]], list[Contact]]:
+    """(shape, corner, plane) of every contact, and its record."""
+    rows: list[tuple[int, int, int]] = []
+    materials: list[Contact] = []
+    taken: dict[int, int] = {}
+    solid = [s for s, kind in enumerate(model.shape_kinds) if kind != "plane"]
+    for n, record in enumerate(records):
+        patterns = [record.shapes] if isinstance(record.shapes, str) else list(record.shapes)
+        for pattern in patterns:
+            for shape in _named(model, pattern, solid):
+                if _stands_still(model, shape):
+                    if "*" not in pattern:
+                        raise BadModel(
+                            f"the shape {pattern!r} is fixed to the world, as the ground is: they cannot touch."
+                        )
+                elif taken.setdefault(shape, n) != n:
+                    raise BadOption(
+                        f"the shape {model.shape_names[shape]!r} is in two contacts; it can be in one."
+                    )
+    for shape, n in sorted(taken.items()):
+        _refuse_no_size(model, shape)
+        for plane in planes:
+            for corner in range(corner_count(model, shape)):
+                rows.append((shape, corner, plane))
+                materials.append(records[n])
+    return rows, materials
+
+
+def _named(model: Model, pattern: str, solid: list[int]) -> list[int]:
+    names = [model.shape_names[s] for s in solid]
+    found = address.matching(pattern, names)
+    if not found and pattern != "*":
+        raise UnknownName(f"no shape is called {pattern!r}.{did_you_mean(pattern, names)}")
+    return [s for s in solid if model.shape_names[s] in found]
+
+
+def _refuse_no_size(model: Model, shape: int) -> None:
+    kind, size = model.shape_kinds[shape], model.shape_size[shape]
+    needed = {"sphere": 1, "capsule": 1, "cylinder": 2, "box": 3}.get(kind, 0)
+    empty = not is_traced(size) and not np.all(np.asarray(size)[:needed] > 0.0)
+    if empty or corner_count(model, shape) == 0:
+        raise BadModel(
+            f"the shape {model.shape_names[shape]!r} ({kind}) has no size, so that it cannot touch anything."
+        )
+
+
+def _stands_still(model: Model, shape: int) -> bool:
+    """Whether a shape is fixed to the world."""
+    i = model.shape_links[shape]
+    while i >= 0:
+        if model.joint_kinds[i] != "fixed":
+            return False
+        i = model.parents[i]
+    return True
+
+
+def _number(model: Model, contact: Contact, name: str, count: int) -> Any:
+    """A number of a contact, or what is usual where none is given."""
+    value = getattr(contact, name)
+    if value is not None:
+        return value
+    mass = model.link_mass.sum()
+    if name == "softness":
+        return SOFT / mass
+    weight = mass * 9.81
+    return weight / SETTLED**contact.exponent
+
+
+def describe_contacts(model: Model) -> list[str]:
+    """A line for each shape that touches the ground."""
+    lines = []
+    for shape, rows in model.rows("contact").items():
+        kinds = " and ".join(dict.fromkeys(model.contact_kinds[r] for r in rows))
+        plane = ", ".join(dict.fromkeys(model.shape_names[model.contact_planes[r]] for r in rows))
+        points = "1 point" if len(rows) == 1 else f"{len(rows)} points"
+        lines.append(f"contact {shape} on {plane}: {points}, {kinds}")
+    return lines
