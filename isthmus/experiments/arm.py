@@ -76,7 +76,7 @@ def study(settings: Settings) -> Result:
     """Every method on every split, then all rows together."""
     arm = _arm(settings)
     squares: dict[str, dict[str, np.ndarray]] = {}
-    shown = dict.fromkeys(METHODS, 0.0 * arm.runs[0].tau)
+    shown = {name: np.zeros_like(arm.runs[0].tau) for name in METHODS}
     folds: list[TorqueFit] = []
     for split in SPLITS:
         parts: dict[str, list[np.ndarray]] = {}

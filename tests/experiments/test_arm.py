@@ -97,6 +97,8 @@ def test_the_real_arm_beats_ridge_around_the_urdf_on_every_split(shared_data):
     errors = result.numbers["errors"]
     total = lambda split, name: np.sqrt(np.mean(np.square(errors[split][name])))
     for split in ("blocks", "fast", "slow"):
-        assert total(split, "filtered") < 0.8 * total(split, "ridge"), split
+        assert total(split, "filtered") < 0.6 * total(split, "ridge"), split
+    for split in ("blocks", "fast"):
+        assert np.all(np.array(errors[split]["filtered"]) < errors[split]["ridge"]), split
     ratio = np.array(errors["runs"]["filtered"]) / result.numbers["noise"]
-    assert np.all(ratio[:4] < arm.FLOOR)
+    assert np.all(ratio[:4] < 1.4)
