@@ -76,7 +76,7 @@ def study(settings: Settings) -> Result:
     """Every method on every split, then all rows together."""
     arm = _arm(settings)
     squares: dict[str, dict[str, np.ndarray]] = {}
-    shown = {name: np.zeros_like(arm.runs[0].tau) for name in METHODS}
+    shown = {name: np.full_like(arm.runs[0].tau, np.nan) for name in METHODS}
     folds: list[TorqueFit] = []
     for split in SPLITS:
         parts: dict[str, list[np.ndarray]] = {}

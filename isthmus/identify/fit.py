@@ -22,12 +22,19 @@ from isthmus.identify.answer.missing import Missing, missing
 from isthmus.identify.answer.quality import errors_of
 from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
 from isthmus.identify.answer.table import as_text
-from isthmus.identify.problem import Problem
+from isthmus.identify.compare import (
+    WithoutNetworks,
+    compared,
+    search_without_networks,
+    without_records,
+)
+from isthmus.identify.cross import try_penalties
+from isthmus.identify.problem import CROSS, Problem
 from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.names import as_search
 from isthmus.identify.search.progress import progress, wanted
-from isthmus.identify.search.search import AbstractSearch, Listener, Outcome
+from isthmus.identify.search.search import AbstractSearch, Listener, Outcome, Status
 from isthmus.interrupts import postponed
 from isthmus.model.model import Model
 from isthmus.phases import counted, phase
@@ -106,17 +113,49 @@ def fit(
     with on_one_thread(), progress(problem.parameters, False if listen else verbose) as bar:
         if wanted(check):
             print(problem.check())
-        evaluation = problem.evaluation
-        starts = starting_points(problem, start)
-        outcome = search.search(evaluation, starts, listen or bar)
-        if not np.isfinite(outcome.cost[outcome.best]):
-            raise BadStart(divergence(evaluation, problem.windows[1], starts[0]))
-        with postponed("computing standard errors"):
-            found = summarise(problem, outcome, starts)
-    found.settings["search"] = search.settings(outcome)
+        found = _found(problem, search, starting_points(problem, start), listen or bar)
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)
     return found
+
+
+def _found(problem: Problem, search: AbstractSearch, starts: np.ndarray, listen: Listener) -> Fit:
+    """The result of a search; of one with networks, beside that without them."""
+    plain, tried, first = None, (), starts
+    if problem.weight_penalty == CROSS:
+        plain = search_without_networks(problem, search, starts)
+        tried = try_penalties(problem, without_records(search), starts, plain.cost)
+        problem, first = problem.with_penalty(tried[0].penalty), tried[0].x[None]
+    outcome = search.search(problem.evaluation, first, listen)
+    if not np.isfinite(outcome.cost[outcome.best]):
+        raise BadStart(divergence(problem.evaluation, problem.windows[1], starts[0]))
+    stopped = outcome.status[outcome.best] is Status.INTERRUPTED
+    judges = bool(problem.trained and problem.heldout_logs) and not stopped
+    if judges and plain is None:
+        plain = search_without_networks(problem, search, starts)
+    with postponed("computing standard errors"):
+        rival = plain if judges and plain is not None and not plain.stopped else None
+        found = _judged(problem, search, outcome, starts, rival)
+    if tried:
+        found.settings["penalties_tried"] = [[t.penalty, t.error] for t in tried]
+    return found
+
+
+def _judged(
+    problem: Problem,
+    search: AbstractSearch,
+    outcome: Outcome,
+    starts: np.ndarray,
+    plain: WithoutNetworks | None,
+) -> Fit:
+    """What was found with networks or, if held-out motion says that they do not help, without them."""
+    verdict = None if plain is None else compared(problem, outcome.x[outcome.best], plain)
+    if plain is not None and verdict is not None and not verdict.kept:
+        problem, outcome, starts = plain.problem, plain.outcome, plain.starts
+    found = summarise(problem, outcome, starts)
+    found.settings["search"] = search.settings(outcome)
+    more = (verdict.warning,) if verdict is not None and verdict.warning else ()
+    return dataclasses.replace(found, networks=verdict, warnings=(*more, *found.warnings))
 
 
 def default_search(problem: Problem) -> AbstractSearch:
@@ -148,8 +187,9 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     x, p = outcome.x[outcome.best], parameters.size
     first = parameters.reported(starts[0, :p])[0]
     worth = p <= MAX_PARAMETERS_FOR_ERRORS and not np.all(parameters.is_weight())
+    computed = p > 0 and (evaluation.matrix_at_hand or worth)
     with phase("standard errors"):
-        known = (sensitivity if evaluation.matrix_at_hand or worth else unknown)(evaluation, x)
+        known = (sensitivity if computed else unknown)(evaluation, x)
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
     return Fit(
@@ -202,6 +242,7 @@ def settings_of(problem: Problem) -> dict[str, Any]:
         "signals": [c.text for c in problem.channels],
         "noise": {name: plain(np.asarray(s)) for name, s in problem.sigma.items()},
         "huber": problem.huber, "wrap": problem.wrap, "weight_penalty": problem.weight_penalty,
+        "keep_networks": problem.keep_networks,
         **problem.scheme.options(), "dt": [log.dt for log in problem.logs],
         "runs": len(problem.logs), "heldout_runs": len(problem.heldout_logs),
         "windows": len(problem.windows[1]), "data": problem.evaluation.data,

@@ -55,6 +55,7 @@ def headline(fit: Fit, problem: Problem | None, title: str) -> Markup:
     free = counted(len(fit.estimates), "number")
     said = f"{free} of “{fit.model.name}” fitted to {counted(runs, 'run')}, {counted(data, 'measured value')}. "
     said += _verdict(fit, grades)
+    said += "".join(f" {line}." for line in (fit.networks.lines() if fit.networks else ()))
     top = tag(
         "div",
         tag("span", "isthmus · identification report"),

@@ -43,7 +43,7 @@ def measured() -> tuple[np.ndarray, ...]:
     """A motion of the true arm, and its motor torques."""
     x = waves(TRUE, 0)
     with jax.enable_x64(True):
-        Y, known, _ = _rows(TRUE, *x, x[1], JOINTS)
+        Y, known, _ = _rows(TRUE, *x, np.zeros_like(x[0]), JOINTS)
     return *x, np.asarray(Y) @ parameter_vector(TRUE, joints=JOINTS) + np.asarray(known)
 
 

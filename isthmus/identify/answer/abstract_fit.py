@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.identify.answer.comparison import Comparison
 from isthmus.identify.answer.quality import Errors
 from isthmus.model.model import Model
 
@@ -56,3 +57,5 @@ class AbstractFit:
     """The point that the search found, in its own coordinates."""
     islands: tuple[tuple[float, ...], ...] = ()
     """The best loss of each start after each step; empty where there was one."""
+    networks: Comparison | None = None
+    """Held-out motion with the networks that were trained and without them; None: nothing to compare."""

@@ -23,6 +23,7 @@ from isthmus.files.load import load as load_model
 from isthmus.files.save import save as save_model
 from isthmus.files.topology import with_extras
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
+from isthmus.identify.answer.comparison import Comparison
 from isthmus.model.model import Model
 from isthmus.motion.files import npz_arrays
 
@@ -55,6 +56,7 @@ def save(fit: AbstractFit, folder: Path) -> Path:
         "estimates": {n: dataclasses.asdict(e) for n, e in fit.estimates.items()},
         "noise": fit.noise, "errors": fit.errors, "heldout": fit.heldout, "status": fit.status, "loss": fit.loss,
         "history": fit.history, "evaluations": fit.evaluations, "seconds": fit.seconds,
+        "networks": None if fit.networks is None else dataclasses.asdict(fit.networks),
         "islands": fit.islands, "warnings": fit.warnings, "undetermined": fit.undetermined, "settings": fit.settings,
     }  # fmt: skip
     with whole_file(folder / TEXT) as file:  # last: it says which files belong to it
@@ -91,7 +93,16 @@ def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -
         "errors": pairs(text["errors"]) or {},
         "heldout": pairs(text["heldout"]),
         "islands": tuple(map(tuple, text.get("islands", ()))),
+        "networks": _comparison(text.get("networks")),
     }
+
+
+def _comparison(data: dict[str, Any] | None) -> Comparison | None:
+    """Held-out motion with networks and without, as `save` wrote it."""
+    if data is None:
+        return None
+    pairs = lambda table: {name: tuple(pair) for name, pair in table.items()}
+    return Comparison(pairs(data["errors"]), data["helps"], data["kept"], pairs(data["outside"]))
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

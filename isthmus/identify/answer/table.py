@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
+from isthmus.identify.answer.comparison import NOT_COMPARED
 from isthmus.identify.answer.quality import Errors
 from isthmus.identify.search.as_dict import in_words
 from isthmus.phases import counted
@@ -22,7 +23,7 @@ def as_text(fit: AbstractFit) -> str:
     shown = {n: e for n, e in fit.estimates.items() if not n.startswith("network/")}
     listed = dict(list(shown.items())[:MAX_ROWS_SHOWN])
     rows = [("", "estimate", "± error", "start", "unit"), *(_row(n, e) for n, e in listed.items())]
-    lines = columns(rows)
+    lines = [*network_lines(fit), *columns(rows)]
     if left := len(fit.estimates) - len(listed):
         lines.append(
             f"and {counted(left, 'more parameter')}, {len(fit.estimates) - len(shown)} of them weights of networks"
@@ -37,6 +38,14 @@ def as_text(fit: AbstractFit) -> str:
     lines += [f"correlated: {a} with {b}, {c:+.3f}" for a, b, c in strong(fit)]
     lines += [f"warning: {text}" for text in fit.warnings]
     return "\n".join(lines)
+
+
+def network_lines(fit: AbstractFit) -> list[str]:
+    """How well the fit predicts with and without networks; empty where none were trained."""
+    if fit.networks is not None:
+        return fit.networks.lines()
+    trained = any(name.startswith("network/") for name in fit.estimates)
+    return [NOT_COMPARED] if trained and fit.heldout is None else []
 
 
 def strong(fit: AbstractFit, most: float = 0.95) -> list[tuple[str, str, float]]:
