@@ -21,6 +21,7 @@ def test_nothing_is_doubtful_where_the_model_is_right():
     assert found.doubted_arms == 0, found
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_of_a_hundred_arms_intervals_of_90_percent_hold_the_truth_in_80():
     wrong, right = tally(range(100), KINDS), tally(range(100), ("nothing",))

@@ -35,11 +35,12 @@ FIELDS = {
     "warnings": t.list_of(t.ANY_TEXT), "undetermined": t.list_of(t.ANY_TEXT), "errors": ERRORS,
     "heldout": t.either(ERRORS, t.NOTHING), "estimates": t.table_with(t.TABLE),
     "islands": t.list_of(t.list_of(t.ANY_NUMBER)), "digests": t.table_with(t.ANY_TEXT),
+    "lacking": t.ANY_TEXT, "doubtful": t.table_with(t.ANY_TEXT),
 }  # fmt: skip
 """What stands in `fit.json`, besides its format and the model."""
 SHAPES = {"covariance": 2, "correlations": 2, "x": 1}
 """Arrays in `fit.npz`, and how many axes they have."""
-OPTIONAL = ("islands", "digests")
+OPTIONAL = ("islands", "digests", "lacking", "doubtful")
 ESTIMATE = {"value": t.ANY_NUMBER, "error": t.ANY_NUMBER, "unit": t.ANY_TEXT, "start": t.ANY_NUMBER}
 TEXT, ARRAYS, MODEL = "fit.json", "fit.npz", "model.safetensors"
 
