@@ -35,7 +35,7 @@ def thinned(points: np.ndarray, count: int) -> Float[np.ndarray, "few 3"]:
 
 @check_arguments
 def grid_points(kind: str, size: Sequence[float], count: int) -> Float[np.ndarray, "points 3"]:
-    """Points on the surface of a shape [m], in its own frame: `count` along each edge of a box, `2 count` around others.
+    """Points on the surface of a shape [m], in its own frame: `count` along an edge of a box, `2 count` around others.
 
     `size` as in `Builder`: sphere: radius; capsule and cylinder: radius, half-length along z; box: three half-widths.
     """

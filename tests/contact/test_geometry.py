@@ -103,7 +103,8 @@ def test_thinned_points_are_corners_far_from_each_other():
     cloud = rng.normal(size=(500, 3))
     cloud /= np.linalg.norm(cloud, axis=1)[:, None]
     few = thinned(cloud, 20)
-    assert len(few) == 20 and {tuple(x) for x in few} <= {tuple(x) for x in cloud}
+    assert len(few) == 20
+    assert {tuple(x) for x in few} <= {tuple(x) for x in cloud}
     apart = np.linalg.norm(few[:, None] - few[None], axis=2) + 9.0 * np.eye(20)
     assert apart.min() > 0.4
     assert len(thinned(cloud[:5], 20)) == 5
@@ -113,7 +114,8 @@ def test_thinned_points_are_corners_far_from_each_other():
 
 def test_a_grid_lies_on_the_surface_of_its_shape():
     box = grid_points("box", (0.1, 0.07, 0.04), 3)
-    assert len(box) == 26 and np.all(np.any(np.isclose(np.abs(box), (0.1, 0.07, 0.04)), axis=1))
+    assert len(box) == 26
+    assert np.all(np.any(np.isclose(np.abs(box), (0.1, 0.07, 0.04)), axis=1))
     for kind, size in (("sphere", (0.1,)), ("capsule", (0.06, 0.15)), ("cylinder", (0.08, 0.12))):
         points = grid_points(kind, size, 6)
         assert len(np.unique(points.round(9), axis=0)) == len(points)
