@@ -139,8 +139,8 @@ def _contact(
     ]
     if off > NOT_SOLVED:
         told.append(
-            f"Impulses miss their conditions by up to {off:.2g} m/s (contact/residual): raise sweeps= of with_contact, or "
-            "contact/softness."
+            f"Impulses miss their conditions by up to {off:.2g} m/s (contact/residual): raise sweeps= of with_contact "
+            "or contact/softness."
         )
     return " ".join(told[0 if impacts else 1 :])
 
