@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +34,16 @@ from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.names import as_search
 from isthmus.identify.search.progress import progress, wanted
+from isthmus.identify.search.realisable_start import realisable_start
 from isthmus.identify.search.search import AbstractSearch, Listener, Outcome, Status
 from isthmus.interrupts import postponed
 from isthmus.model.model import Model
 from isthmus.phases import counted, phase
 
+MAX_NAMED = 6
+"""Number of doubtful estimates that a warning names; `Fit.doubtful` has all."""
+MIN_RIVAL_CORRELATION = 0.7
+"""Correlation from which on two estimates are hardly told apart."""
 MAX_PARAMETERS_FOR_ERRORS = 100
 """Above this many parameters, and for weights of networks alone, standard errors are computed only if the Gauss-Newton
 matrix already exists."""
@@ -113,15 +118,25 @@ def fit(
     with on_one_thread(), progress(problem.parameters, False if listen else verbose) as bar:
         if wanted(check):
             print(problem.check())
-        found = _found(problem, search, starting_points(problem, start), listen or bar)
+        starts = starting_points(problem, start)
+        first = (
+            starts if start is not None else realisable_start(problem.evaluation, starts[0])[None]
+        )
+        found = _found(problem, search, starts, first, listen or bar)
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)
     return found
 
 
-def _found(problem: Problem, search: AbstractSearch, starts: np.ndarray, listen: Listener) -> Fit:
-    """The result of a search; of one with networks, beside that without them."""
-    plain, tried, first = None, (), starts
+def _found(
+    problem: Problem,
+    search: AbstractSearch,
+    starts: np.ndarray,
+    first: np.ndarray,
+    listen: Listener,
+) -> Fit:
+    """The result of a search that begins at `first`; of one with networks, beside that without them."""
+    plain, tried = None, ()
     if problem.weight_penalty == CROSS:
         plain = search_without_networks(problem, search, starts)
         tried = try_penalties(problem, without_records(search), starts, plain.cost)
@@ -190,17 +205,22 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     computed = p > 0 and (evaluation.matrix_at_hand or worth)
     with phase("standard errors"):
         known = (sensitivity if computed else unknown)(evaluation, x)
+    errors, heldout = errors_of(evaluation, problem.sigma, starts[0], x), None
+    if predicted is not None:
+        heldout = errors_of(predicted, problem.sigma, starts[0, :p], x[:p])
+        if not problem.kind.simulates:  # an open-loop prediction may be off for other reasons
+            known = known.widened(max(heldout[n][1] / max(e[1], 1e-300) for n, e in errors.items()))
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
     return Fit(
         model=parameters.model(x[:p]), estimates=estimates, covariance=known.covariance,
         correlations=known.correlations, noise=known.noise,
-        errors=errors_of(evaluation, problem.sigma, starts[0], x),
-        heldout=None if predicted is None else errors_of(predicted, problem.sigma, starts[0, :p], x[:p]),
+        errors=errors, heldout=heldout,
         status=outcome.status[outcome.best].value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
         warnings=(*warnings_of(known, estimates, outcome), *time_shift_warnings(problem, x)),
-        undetermined=known.undetermined, settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
+        undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful,
+        settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
 
 
@@ -210,6 +230,10 @@ def warnings_of(
     """Reasons not to trust the result."""
     found = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
     found += list(known.undetermined)
+    if known.doubtful:
+        first, more = list(known.doubtful)[:MAX_NAMED], len(known.doubtful) - MAX_NAMED
+        names = ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
+        found.append(f"{names}: doubtful, as the model lacks something: {known.lacking}.")
     for name, e in estimates.items():
         if (
             np.isfinite(e.error)
@@ -217,12 +241,23 @@ def warnings_of(
             and not name.startswith("network/")
         ):
             found.append(
-                f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}."
+                f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}. "
+                f"{what_would_determine(name, known, list(estimates))}"
             )
     status = outcome.status[outcome.best]
     if status.name not in ("CONVERGED", "INTERRUPTED"):
         found.append(f"the search did not converge: {status.value}.")
     return tuple(found)
+
+
+def what_would_determine(name: str, known: Sensitivity, names: Sequence[str]) -> str:
+    """A sentence on what is needed to know a poorly identifiable number better."""
+    row = np.abs(np.nan_to_num(known.correlations[names.index(name)]))
+    row[names.index(name)] = 0.0
+    other = int(np.argmax(row))
+    if row[other] > MIN_RIVAL_CORRELATION:
+        return f"Motion that separates it from {names[other]} would determine it, or hold one of the two."
+    return "Motion in which it has more effect would determine it, or more of it."
 
 
 def time_shift_warnings(problem: Problem, x: np.ndarray) -> list[str]:

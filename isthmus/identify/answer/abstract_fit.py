@@ -55,6 +55,10 @@ class AbstractFit:
     """What decided the result."""
     x: np.ndarray
     """The point that the search found, in its own coordinates."""
+    lacking: str = ""
+    """What the model lacks, by its residuals, in words; empty: nothing significant, or nobody looked."""
+    doubtful: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Estimates that would move far if the model had what it lacks, with a sentence about each."""
     islands: tuple[tuple[float, ...], ...] = ()
     """The best loss of each start after each step; empty where there was one."""
     networks: Comparison | None = None

@@ -14,7 +14,7 @@ from isthmus.phases import counted
 
 MAX_ROWS_SHOWN = 40
 """Number of estimates that are listed; of the rest, and of weights of networks, only the count is given."""
-MAX_NOISE_RATIO = 3.0
+MAX_NOISE_RATIO = 1.5
 """Residuals above this many times the assumed noise are not explained by noise."""
 
 
@@ -35,6 +35,8 @@ def as_text(fit: AbstractFit) -> str:
     lines += [f"{how}: {fit.status}; {effort_text}"]
     lines += [f"residual / assumed noise: {fit.noise:.3g}"]
     lines += [f"warning: {text}"] if (text := noise_warning(fit)) else []
+    lines += [f"model error: {fit.lacking}; the errors include that"] if fit.lacking else []
+    lines += [f"doubtful: {name}: {text}" for name, text in fit.doubtful.items()]
     lines += [f"correlated: {a} with {b}, {c:+.3f}" for a, b, c in strong(fit)]
     lines += [f"warning: {text}" for text in fit.warnings]
     return "\n".join(lines)
@@ -101,5 +103,5 @@ def noise_warning(fit: AbstractFit) -> str:
         return ""
     return (
         f"the residual is {fit.noise:.3g} times the noise that was assumed: the model lacks something, the time step "
-        "is too long, or windows start in noisy states (MultipleShooting). Standard errors do not include that."
+        "is too long, or windows start in noisy states (MultipleShooting). Only errors by torque loss include that."
     )
