@@ -11,6 +11,7 @@ import isthmus as ist
 from isthmus.contact.penalty import advised_substeps
 from isthmus.errors import BadModel, BadOption, ExportWarning, IsthmusError, StepWarning
 from tests.contact.bodies import at, ball, block, on_ground
+from tests.export.test_c import exported, needs_a_compiler
 
 REST = at((0.0, 0.0, 0.1))
 
@@ -129,3 +130,8 @@ def test_friction_is_found_from_a_block_that_slides_to_a_stop():
     problem = ist.Problem(block(ist.Contact(friction=0.6)), [motion], free=free)
     found = ist.fit(problem)
     np.testing.assert_allclose(np.asarray(found.model.contact_friction), 0.37, rtol=1e-4)
+
+
+@needs_a_compiler
+def test_a_ball_touches_the_ground_in_c_too(tmp_path):
+    exported(tmp_path, ball(ist.Contact(restitution=0.5)), dt=1e-3)
