@@ -176,6 +176,7 @@ def mujoco_simulator() -> Simulate:
 
     def simulate(numbers: dict[str, float], q: np.ndarray, v: np.ndarray, rows: int) -> np.ndarray:
         _set_mujoco(body, numbers)
+        mujoco.mj_setConst(body, data[0])
         start = np.concatenate([np.zeros((len(q), 1)), q, v], axis=1)
         made, _ = rollout.rollout(body, data, start, nstep=parts * (rows - 1))
         return np.concatenate([q[:, None], made[:, parts - 1 :: parts, 1:8]], axis=1)
@@ -184,9 +185,10 @@ def mujoco_simulator() -> Simulate:
 
 
 MJCF = """<mujoco><option timestep="{step}" gravity="0 0 -{gravity}" cone="elliptic"/><worldbody>
-<geom type="plane" size="10 10 1"/>
-<body><freejoint/><inertial pos="0 0 0" mass="0.37" diaginertia="0.00081 0.00081 0.00081"/>
+<geom type="plane" size="10 10 1" pos="0 0 0.001" quat="1 0.001 0 0"/>
+<body><freejoint/><inertial pos="0.001 0.001 0.001" mass="0.37" diaginertia="0.00081 0.00081 0.00081"/>
 <geom type="box" size="0.0524 0.0524 0.0524"/></body></worldbody></mujoco>"""
+"""MuJoCo ignores later changes of places that are zero here."""
 
 
 def _set_mujoco(body: Any, numbers: dict[str, float]) -> None:
