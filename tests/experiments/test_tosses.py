@@ -12,7 +12,13 @@ from isthmus.errors import BadOption
 from isthmus.experiments import tosses
 from isthmus.experiments.run import Settings, reproduce
 from isthmus.experiments.tosses_data import GRAVITY, ROW, Flight, Tosses, errors, first_frame
-from isthmus.experiments.tosses_model import centre_of_mass, free_numbers, isthmus_simulator
+from isthmus.experiments.tosses_model import (
+    MUJOCO_DEFAULTS,
+    centre_of_mass,
+    free_numbers,
+    isthmus_simulator,
+    mujoco_simulator,
+)
 
 ROWS = 60
 TRUTH = {name: number.start for name, number in free_numbers("penalty").items()} | {
@@ -63,6 +69,14 @@ def test_the_flight_gives_the_start_if_the_centre_of_mass_is_known(made):
     np.testing.assert_allclose(found_v[:, 3:], v[:, 3:], atol=0.02)
     without = Flight(made).start(np.zeros(3))[1]
     assert np.abs(without - v)[:, :3].max() > 2 * np.abs(found_v - v)[:, :3].max()
+
+
+def test_the_peer_flies_about_the_same_centre_of_mass(made):
+    pytest.importorskip("mujoco")
+    q, v = first_frame(made)
+    simulate = mujoco_simulator()
+    off = lambda numbers: np.abs(simulate(numbers, q, v, 6) - made.q[:, :6])[:, :, :2].max()
+    assert 10 * off({**MUJOCO_DEFAULTS, "com_z": TRUTH["com_z"]}) < off(MUJOCO_DEFAULTS)
 
 
 def test_errors_are_in_widths_and_degrees_over_the_recorded_rows(made):
