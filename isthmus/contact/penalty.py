@@ -16,7 +16,7 @@ from isthmus.model.model import Model
 from isthmus.networks.signals import Signal
 from isthmus.spatial.products import mtv
 from isthmus.spatial.vectors import cross
-from isthmus.types import AnyArray, Scalar
+from isthmus.types import AnyArray, Number
 
 SHARPNESS = 4.0
 """At the friction speed, friction has tanh(4) of its full size (Brown and McPhee 2016)."""
@@ -77,15 +77,19 @@ def penalty_forces(
     return jnp.sum(belongs[:, :, None] * wrench[None], axis=1)
 
 
-def advised_substeps(model: Model, dt: Scalar) -> int:
-    """How many substeps of `dt` [s] springs need, by the stiffest contact and the mass of its link."""
+def advised_substeps(model: Model, dt: Number) -> int:
+    """How many substeps of `dt` [s] springs need, by the stiffest contact and the mass of its link.
+
+    Friction too: a body that rests is damped at a rate of `4 μ g / friction_speed`, which must not exceed `2 / dt`.
+    """
     rows = contact_rows(model, "penalty")
     if not len(rows):
         return 1
-    depth = 1e-3
-    k = np.asarray(model.contact_stiffness)[rows]
-    n = np.asarray(model.contact_exponent)[rows]
+    pick = lambda name: np.asarray(getattr(model, f"contact_{name}"))[..., rows]
+    depth, n = 1e-3, pick("exponent")
     links = [model.shape_links[model.contact_shapes[r]] for r in rows]
-    mass = np.maximum(np.asarray(model.link_mass)[links], 1e-9)
-    fastest = float(np.sqrt(np.max(k * n * depth ** (n - 1.0) / mass)))
-    return max(1, int(np.ceil(fastest * float(dt) / ADVISED)))
+    mass = np.maximum(np.asarray(model.link_mass)[..., links], 1e-9)
+    spring = float(np.sqrt(np.max(pick("stiffness") * n * depth ** (n - 1.0) / mass)))
+    g = float(np.max(np.linalg.norm(np.asarray(model.gravity), axis=-1)))
+    rubbing = SHARPNESS * g * float(np.max(pick("friction") / pick("friction_speed")))
+    return max(1, int(np.ceil(max(spring / ADVISED, 0.5 * rubbing) * float(dt) - 1e-9)))

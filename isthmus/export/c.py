@@ -17,6 +17,7 @@ from isthmus.native.targets.c.names import identifier, path_name
 from isthmus.simulate.integrate import Integrator, IntegratorLike, integrator_of
 from isthmus.simulate.rollout import check_dt, step
 from isthmus.simulate.stiffness import warn_if_stiff
+from isthmus.simulate.touching import check_contact
 from isthmus.types import Number
 
 UNITS = {
@@ -60,6 +61,7 @@ def export_c(
     check_dt(model, dt)
     start = State.neutral(model)
     warn_if_stiff(model, start, dt, scheme)
+    check_contact(model, dt, scheme)
     advance = stepper(scheme)
     advance.__doc__ = f"one step of {model.name!r}" + (
         f", {float(dt):g} s" if parameters == "baked" else ""

@@ -34,6 +34,7 @@ from isthmus.model import address
 from isthmus.model.model import Model
 from isthmus.phases import counted
 from isthmus.simulate.integrate import Integrator, IntegratorLike, integrator_of
+from isthmus.simulate.touching import check_contact
 
 CROSS = "cross"
 """The weight penalty that is chosen by cross-validation inside the fitted motions."""
@@ -90,7 +91,8 @@ class Problem:
                 f'weight_penalty must be a number from 0 or "{CROSS}", not {self.weight_penalty!r}: below 0 it would '
                 "reward weights."
             )
-        integrator_of(self.integrator, self.explicit, self.substeps)
+        scheme = integrator_of(self.integrator, self.explicit, self.substeps)
+        check_contact(self.template, None, scheme)
         if not self.runs[0]:
             raise BadLog("there is no motion to fit: give motions=.")
         check_heldout(*self.runs)
@@ -107,6 +109,11 @@ class Problem:
                     f"the loss of torques does not see the wire {wired.name!r}: it corrects {wired.plan.target!r}, "
                     "which is not computed from a measured motion. Correct 'joint/passive_torque', or simulate."
                 )
+        if not self.kind.simulates and "impulse" in self.template.contact_kinds:
+            raise BadOption(
+                f"the loss of torques cannot see the impulses of the contacts of {self.template.name!r}: take contacts "
+                "of kind 'penalty', ist.without_contact(model), or a loss that simulates."
+            )
         if self.kind.simulates:
             warn_without_commands(self.template, self.logs)
         if doubt := self.kind.doubt(max(map(len, self.logs))):

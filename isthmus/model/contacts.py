@@ -70,7 +70,7 @@ class Contact:
     friction_speed: Number = 0.01
     """Penalty: speed within which friction is smoothed [m/s]."""
     softness: Number | None = None
-    """Impulse: speed that 1 N·s gives the contact itself [1/kg]; None: 10⁻⁶ of that of the whole mass."""
+    """Impulse: speed that 1 N·s gives the contact itself [1/kg]; None: 10⁻⁵ of that of the whole mass."""
     erp: Number = 0.2
     """Impulse: share of the depth that one step corrects."""
     radius: Number = 0.0
@@ -84,7 +84,7 @@ NUMBERS = (
 """Leaves of a contact."""
 SETTLED = 1e-3
 """Depth [m] to which springs give way under the weight, where no stiffness is given."""
-SOFT = 1e-6
+SOFT = 1e-5
 """Softness as a share of one over the whole mass, where none is given."""
 
 
@@ -130,6 +130,7 @@ def with_contact(
     numbers = {
         f"contact_{n}": stack([_number(model, m, n, len(rows)) for m in materials]) for n in NUMBERS
     }
+    _check_ranges(records)
     shapes, corners, under = (tuple(column) for column in zip(*rows, strict=True))
     made = dataclasses.replace(
         model, contact_kinds=tuple(m.kind for m in materials), contact_shapes=shapes, contact_corners=corners,
@@ -192,6 +193,21 @@ def _check_options(records: list[Contact], order: str, sweeps: int, newton: int)
     for name, count, low in (("sweeps", sweeps, 1), ("newton", newton, 0)):
         if not isinstance(count, int) or isinstance(count, bool) or count < low:
             raise BadOption(f"{name} must be a whole number from {low}, not {count!r}.")
+
+
+def _check_ranges(records: list[Contact]) -> None:
+    for record in records:
+        for name in NUMBERS:
+            value = getattr(record, name)
+            if value is None or is_traced(value):
+                continue
+            smallest, largest = np.min(value), np.max(value)
+            positive = name in ("friction_speed", "exponent")
+            if smallest < 0.0 or (positive and smallest == 0.0):
+                least = "positive" if positive else "0 or more"
+                raise BadOption(f"Contact: {name} must be {least}, not {smallest:g}.")
+            if name in ("restitution", "erp") and largest > 1.0:
+                raise BadOption(f"Contact: {name} must be 1 or less, not {largest:g}.")
 
 
 def _rows(

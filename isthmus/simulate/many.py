@@ -30,6 +30,7 @@ from isthmus.simulate.rollout import (
     run,
     with_acting,
 )
+from isthmus.simulate.touching import check_contact
 from isthmus.types import Number
 
 CHUNK = 8
@@ -80,6 +81,7 @@ def rollout_many(
     _, steps = prepare(models, first, count, finite=not axes[2])
     given = Control() if given is None else given
     check_dt(models, dt)
+    check_contact(models, dt, scheme)
     chosen = tuple(select(models, name, extras(first)) for name in names(record))
     settings = (steps, chosen, scheme, interval(checkpoint, steps))
     if wants_native(engine, models, states, None if callable(given) else given, dt):

@@ -36,6 +36,7 @@ from isthmus.simulate.integrate import Integrator, IntegratorLike, advance, inte
 from isthmus.simulate.kept import as_signals, last_row_again, with_controls
 from isthmus.simulate.law import check_law, commanded
 from isthmus.simulate.stiffness import warn_if_stiff
+from isthmus.simulate.touching import check_contact, warn_if_deep
 from isthmus.types import AnyArray, Number
 
 Controls = None | AnyArray | Sequence[Any] | Control | Callable[[Any, State], Any]
@@ -72,6 +73,7 @@ def step(
     check_prescribed(model, given)
     check_dt(model, dt)
     warn_if_stiff(model, state, dt, scheme)
+    check_contact(model, dt, scheme)
     if wants_native(engine, model, state, given, dt):
         fn = lambda m, s, c, h: _one_step(m, s, c, h, scheme)
         run_native = compiled(fn, (model, state, given, dt), ("step", scheme), engine, state)
@@ -117,6 +119,8 @@ def rollout(
     check_dt(model, dt)
     chosen = tuple(select(model, name, extras(controls)) for name in names(record))
     warn_if_stiff(model, state, dt, scheme)
+    check_contact(model, dt, scheme)
+    warn_if_deep(model, state)
     settings = (steps, chosen, scheme, interval(checkpoint, steps))
     if wants_native(engine, model, state, None if callable(controls) else controls, dt):
         found = native_rollout((model, state, controls, dt), settings, engine)

@@ -21,6 +21,9 @@ from isthmus.simulate.rollout import prepare, rollout
 from isthmus.types import AnyArray, Number, Scalar
 from isthmus.verify.compare import Row, Verdict, compare
 
+NOT_SOLVED = 1e-8
+"""Speed [m/s] by which impulses may miss their conditions."""
+
 
 @dataclasses.dataclass(frozen=True)
 class GradientReport:
@@ -32,6 +35,8 @@ class GradientReport:
     step_change: float
     """Largest change of the motion when dt is halved, relative to how far the motion goes."""
     step_tolerance: float
+    contact: str = ""
+    """What contact by impulses does in these steps; empty: nothing."""
 
     @property
     def wrong(self) -> tuple[str, ...]:
@@ -75,7 +80,7 @@ class GradientReport:
                 f"Halving dt changes the motion by {percent}, more than {limit}: fitted parameters would absorb "
                 f"that. Shorten dt or use integrator='rk4'."
             )
-        return f"{count}{wrong}\n{dt}"
+        return "\n".join(filter(None, (f"{count}{wrong}", dt, self.contact)))
 
 
 @check_arguments
@@ -113,7 +118,31 @@ def check_gradients(
         order = {name: k for k, name in enumerate(groups)}
         rows = tuple(sorted(rows, key=lambda row: order[row.name]))
         change = _step_change(model, state, given, dt, steps, options)
-    return GradientReport(rows, steps, float(dt), change, step_tolerance)
+        contact = _contact(model, state, given, dt, steps, options)
+    return GradientReport(rows, steps, float(dt), change, step_tolerance, contact)
+
+
+def _contact(
+    model: Model, state: State, control: Control, dt: Number, steps: int, options: dict[str, Any]
+) -> str:
+    """Impacts within the steps, and impulses that were not found."""
+    if "impulse" not in model.contact_kinds:
+        return ""
+    given = control if jax.tree.leaves(control) else None
+    names = ("contact/time", "contact/residual")
+    signals = rollout(model, state, given, dt, steps, names, **options).signals
+    impacts = int(np.sum(np.asarray(signals["contact/time"])[:steps] > 0.0))
+    off = float(np.max(signals["contact/residual"]))
+    many = "1 impact" if impacts == 1 else f"{impacts} impacts"
+    told = [
+        f"{many} in these steps: derivatives hold as long as none comes, goes or changes its order."
+    ]
+    if off > NOT_SOLVED:
+        told.append(
+            f"Impulses miss their conditions by up to {off:.2g} m/s (contact/residual): raise sweeps= of with_contact "
+            "or contact/softness."
+        )
+    return " ".join(told[0 if impacts else 1 :])
 
 
 def _groups(model: Model, state: State) -> dict[str, AnyArray]:

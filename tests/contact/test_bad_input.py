@@ -1,0 +1,148 @@
+"""What contact cannot do is said in one sentence; what it has survives files, or is told as lost."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.contact.penalty import advised_substeps
+from isthmus.errors import BadModel, BadOption, ExportWarning, IsthmusError, StepWarning
+from tests.contact.bodies import at, ball, block, on_ground
+from tests.export.test_c import exported, needs_a_compiler
+
+REST = at((0.0, 0.0, 0.1))
+
+
+def no_ground():
+    robot = ist.Builder("ball")
+    robot.add_link("ball", mass=1.0, inertia=(1e-2,) * 3 + (0.0,) * 3)
+    robot.add_joint_free("flight", None, "ball")
+    robot.add_shape_sphere("ball", 0.1, name="ball")
+    return robot
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: ball(ist.Contact(friction=None)), "friction"),
+        (lambda: ball(ist.Contact(friction=np.nan)), "nan|finite"),
+        (lambda: ball(ist.Contact(friction=-0.1)), "friction must be 0 or more, not -0.1"),
+        (lambda: ball(ist.Contact(stiffness=-1.0)), "stiffness must be 0 or more, not -1"),
+        (lambda: ball(ist.Contact(restitution=1.2)), "restitution must be 1 or less, not 1.2"),
+        (lambda: ball(ist.Contact(friction_speed=0.0)), "friction_speed must be positive, not 0"),
+        (lambda: ball(ist.Contact("springs")), "'impulse' or 'penalty', not .*'springs'"),
+        (lambda: ball("impulse", order="late"), "order must be .* not .*'late'"),
+        (lambda: ist.with_contact(no_ground().model()), "has no ground to touch"),
+        (lambda: ball("impulse", radius=0.0), "has no size"),
+        (lambda: ball(ist.Contact(shapes="bal")), "no shape is called 'bal'. Did you mean 'ball'"),
+        (
+            lambda: ist.with_contact(no_ground().add_shape_box(None, (1.0, 1.0, 1.0), name="table").model(),
+                                     ist.Contact(shapes="table"), ground=ist.Ground()),
+            "'table' is fixed to the world, as the ground is",
+        ),
+        (lambda: on_ground("b", 1.0, (1.0,) * 3 + (0.0,) * 3, lambda r: None, ist.Ground(), "impulse"), "no shape"),
+    ],
+)  # fmt: skip
+def test_bad_contacts_are_refused_in_one_sentence(make, says):
+    with pytest.raises(IsthmusError, match=says) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "explicit_euler"])
+def test_impulses_are_refused_where_a_scheme_has_none(integrator):
+    for call in (ist.rollout, ist.rollout_many):
+        state = REST if call is ist.rollout else ist.State(REST.q[None], REST.v[None])
+        with pytest.raises(BadOption, match=f"by impulses, which '{integrator}' does not have"):
+            call(ball("impulse"), state, None, 1e-3, 5, integrator=integrator)
+    with pytest.raises(BadOption, match="by impulses"):
+        ist.step(ball("impulse"), REST, None, 1e-3, integrator=integrator)
+
+
+def test_springs_that_are_too_stiff_for_the_step_get_advice_that_holds():
+    model = ball(ist.Contact("penalty", stiffness=1e6, friction=0.1))
+    with pytest.warns(StepWarning, match=r"take substeps=\d+"):
+        ist.rollout(model, REST, None, 1e-3, 0)
+    parts = advised_substeps(model, 1e-3)
+    assert parts > 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ist.rollout(model, REST, None, 1e-3, 0, substeps=parts)
+
+
+def test_a_start_in_the_ground_is_told_with_its_depth():
+    with pytest.warns(StepWarning, match=r"starts with 'ball' 0\.03 m deep in the ground"):
+        ist.rollout(ball("impulse"), at((0.0, 0.0, 0.07)), None, 1e-3, 0)
+
+
+def test_the_loss_of_torques_refuses_impulses():
+    model = ball("impulse")
+    motion = ist.rollout(
+        model, at((0.0, 0.0, 0.2)), np.random.default_rng(0).normal(size=(50, 6)), 1e-3
+    )
+    with pytest.raises(BadOption, match="the loss of torques cannot see the impulses"):
+        ist.Problem(model, [motion], free=[ist.Free("link/mass")], loss="torque")
+
+
+def test_contact_survives_a_saved_model(tmp_path):
+    model = block([ist.Contact("penalty", friction=0.3, radius=0.01)]).set(
+        "contact/friction", np.linspace(0.1, 0.8, 8)
+    )
+    ist.save(model, tmp_path / "block.safetensors")
+    back = ist.load(tmp_path / "block.safetensors")
+    assert back.contact_kinds == model.contact_kinds
+    assert back.contact_order == model.contact_order
+    np.testing.assert_array_equal(back.contact_friction, model.contact_friction)
+    np.testing.assert_array_equal(back.contact_radius, model.contact_radius)
+
+
+@pytest.mark.parametrize(("write", "ending"), [(ist.export_mjcf, "xml"), (ist.export_urdf, "urdf")])
+def test_files_that_cannot_hold_contact_say_so(write, ending, tmp_path):
+    with pytest.warns(ExportWarning, match="how it touches the ground"):
+        write(ball("impulse"), tmp_path / f"ball.{ending}")
+
+
+def test_mjcf_tells_which_contact_numbers_have_no_meaning_here(tmp_path):
+    path = tmp_path / "ball.xml"
+    path.write_text("""<mujoco><worldbody>
+      <geom type="plane" size="0 0 1"/>
+      <body><freejoint/><geom name="it" type="sphere" size="0.1" mass="1" friction="0.3 0.1 0.1" condim="6"/></body>
+    </worldbody></mujoco>""")
+    with pytest.warns(UserWarning, match="contact friction, condim, margin or gap of geom 'it'"):
+        model = ist.load(path, contact="impulse")
+    assert model.contact_kinds == ("impulse",)
+
+
+def test_urdf_tells_that_contact_numbers_of_other_programs_are_not_read(tmp_path):
+    path = tmp_path / "ball.urdf"
+    path.write_text("""<robot name="ball"><link name="ball">
+      <contact><lateral_friction value="0.3"/></contact>
+      <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+      <collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>""")
+    with pytest.warns(UserWarning, match="numbers in <contact> have no meaning here.*link 'ball'"):
+        model = ist.load(path, base="free", ground=True)
+    assert model.contact_kinds == ("impulse",)
+
+
+def test_a_moving_plane_is_no_ground():
+    robot = no_ground().add_shape_plane("ball", name="tray")
+    with pytest.raises(BadModel, match="the plane 'tray' is fixed to a link that moves"):
+        ist.with_contact(robot.model())
+
+
+def test_friction_is_found_from_a_block_that_slides_to_a_stop():
+    start = at((0.0, 0.0, 0.05), v=(0.5, 0.0, 0.0, 0.0, 0.0, 0.0))
+    motion = ist.rollout(block(ist.Contact(friction=0.37)), start, None, 2e-3, 40)
+    free = [ist.Free("contact/*/friction", shared=True)]
+    problem = ist.Problem(block(ist.Contact(friction=0.6)), [motion], free=free)
+    found = ist.fit(problem)
+    np.testing.assert_allclose(np.asarray(found.model.contact_friction), 0.37, rtol=1e-4)
+
+
+@needs_a_compiler
+def test_a_ball_touches_the_ground_in_c_too(tmp_path):
+    exported(tmp_path, ball(ist.Contact(restitution=0.5)), dt=1e-3)
