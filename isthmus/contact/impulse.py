@@ -10,13 +10,13 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Float
 
 from isthmus.contact.box_friction import impulses_in_box
 from isthmus.contact.geometry import Touch
 from isthmus.contact.penalty import contact_rows
 from isthmus.contact.solve import impulses
+from isthmus.dynamics.factor import Factor, factored, solve, solve_transposed
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import Kinematics
 from isthmus.model.model import Model
@@ -49,10 +49,11 @@ def after_impulses(
     a: Joints,
     dt: Scalar,
     signal: Signal,
+    coupled: bool = False,
 ) -> tuple[Joints, Joints]:
     """Velocity at the end of a step of `dt` [s] with acceleration `a`, and by what `q` moves until then.
 
-    `inertia`: of the joints, with what an implicit step adds.
+    `inertia`: of the joints, with what an implicit step adds; `coupled`: across branches of the tree too.
     """
     rows = contact_rows(model, "impulse")
     J = contact_jacobian(model, k, touching, rows)
@@ -69,18 +70,31 @@ def after_impulses(
     still = signal("contact/time", tau, row=rows)
     bias = signal("contact/bias", e * met[:, 0] - lift, row=rows)
     c = met.at[:, 0].add(bias)
-    L, Y = _factored(model, inertia, J.reshape(3 * count, n))
-    softness = jnp.repeat(pick(model.contact_softness), 3, total_repeat_length=3 * count)
-    A = _yielding(jnp.sum(Y[:, :, None] * Y[:, None, :], axis=0)) + jnp.diag(softness)
-    p, off = _solved(model, A, c, met.at[:, 0].add(-lift), pick(model.contact_friction), active, e)
+    friction, plastic = pick(model.contact_friction), met.at[:, 0].add(-lift)
+    inertia, J = _yielding_joints(model, inertia, J.reshape(3 * count, n))
+
+    def act() -> tuple[AnyArray, Scalar, Joints, Joints]:
+        L, Y = _reach(model, inertia, J, coupled)
+        softness = jnp.repeat(pick(model.contact_softness), 3, total_repeat_length=3 * count)
+        A = _yielding(Y.T @ Y) + jnp.diag(softness)
+        p, off = _solved(model, A, c, plastic, friction, active, e)
+        return p, off, *_jumps(L, Y, p, still)
+
+    nothing = jnp.zeros_like(v)
+    rest = lambda: (jnp.zeros_like(c), jnp.zeros((), c.dtype), nothing, nothing)
+    p, off, jump, shift = jax.lax.cond(jnp.any(active), act, rest)
     signal("contact/residual", off)
-    p = _published(touching, rows, p, dt, signal)
-    back = lambda p: solve_triangular(L, Y @ p.reshape(-1), lower=True, trans=1)
-    if model.contact_order != "impact":
-        moved = v + dt * a + back(p)
-        return moved, dt * moved
-    moved = v + dt * a + back(p)
-    return moved, dt * moved - back(still[:, None] * p)
+    found = _published(touching, rows, p, dt, signal)
+    if found is not p:
+        jump, shift = _jumps(*_reach(model, inertia, J, coupled), found, still)
+    moved = v + dt * a + jump
+    return moved, dt * moved - shift if model.contact_order == "impact" else dt * moved
+
+
+def _jumps(L: Factor, Y: AnyArray, p: AnyArray, still: AnyArray) -> tuple[Joints, Joints]:
+    """What impulses do to the velocity; and what of it the position misses, since it comes later by `still` [s]."""
+    back = lambda p: solve(L, Y @ p.reshape(-1))
+    return back(p), back(still[:, None] * p)
 
 
 def _when(
@@ -100,15 +114,19 @@ def _when(
     return touching | meets, jnp.where(meets, tau, whole), tau
 
 
-def _factored(model: Model, inertia: AnyArray, J: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """`L` of `inertia = L Lᵀ` and `L⁻¹ Jᵀ`; joints whose motion is given do not yield."""
-    if model.prescribed:
-        _, given = prescribed_rows(model)
-        free = jnp.ones(model.dof, J.dtype).at[given].set(0.0)
-        J = J * free[None]
-        inertia = inertia * free[:, None] * free[None] + jnp.diag(1.0 - free)
-    L = jnp.linalg.cholesky(inertia)
-    return L, solve_triangular(L, J.T, lower=True)
+def _yielding_joints(model: Model, H: AnyArray, J: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Mass matrix and Jacobian; joints whose motion is given do not yield."""
+    if not model.prescribed:
+        return H, J
+    _, given = prescribed_rows(model)
+    free = jnp.ones(model.dof, J.dtype).at[given].set(0.0)
+    return H * free[:, None] * free[None] + jnp.diag(1.0 - free), J * free[None]
+
+
+def _reach(model: Model, H: AnyArray, J: AnyArray, coupled: bool) -> tuple[Factor, AnyArray]:
+    """`L` of `H = Lᵀ L` and `L⁻ᵀ Jᵀ`."""
+    L = factored(model, H, coupled)
+    return L, solve_transposed(L, J.T)
 
 
 def _yielding(A: AnyArray) -> AnyArray:
@@ -127,19 +145,18 @@ def _solved(
     active: AnyArray,
     e: AnyArray,
 ) -> tuple[AnyArray, Scalar]:
-    """The impulses; nothing is computed while nothing touches."""
+    """The impulses, and by how much velocities are off."""
     sweeps, newton = model.contact_sweeps, model.contact_newton
     if model.contact_order == "b":
-        solve = lambda c: impulses_in_box(A, c, friction, active, sweeps)
+        solved = lambda c: impulses_in_box(A, c, friction, active, sweeps)
     else:
-        solve = lambda c: impulses(A, c, friction, active, sweeps, newton)
-    nothing = lambda: (jnp.zeros_like(c), jnp.zeros((), c.dtype))
-    p, off = jax.lax.cond(jnp.any(active), lambda: solve(c), nothing)
+        solved = lambda c: impulses(A, c, friction, active, sweeps, newton)
+    p, off = solved(c)
     if model.contact_order == "b":
         return p, off
     gains = jnp.any(e > 0.0) & (_work(A, plastic, p) > 0.0)
     return jax.lax.cond(
-        gains, lambda: (_tamed(A, plastic, p, solve(plastic)[0]), off), lambda: (p, off)
+        gains, lambda: (_tamed(A, plastic, p, solved(plastic)[0]), off), lambda: (p, off)
     )
 
 

@@ -58,7 +58,7 @@ def kind_of(dtype: Any) -> str | None:
     dtype = np.dtype(dtype) if not jax.dtypes.issubdtype(dtype, jax.dtypes.extended) else None
     if dtype is None:
         return None
-    if dtype == np.bool_:
+    if dtype in (np.bool_, jax.dtypes.float0):  # float0: the derivative of booleans and integers, which nobody reads
         return "b"
     if dtype.kind in "iu":
         return "i"
@@ -111,6 +111,8 @@ class Trace:
         """A constant of the traced program; large ones stay in memory."""
         array = np.asarray(value)
         kind = kind_of(array.dtype)
+        if array.dtype == jax.dtypes.float0:
+            array = np.zeros(array.shape, np.bool_)
         if kind is None:
             raise NotTranslatable(f"a constant of dtype {array.dtype}")
         if kind == "f":
