@@ -19,14 +19,20 @@ from isthmus.types import AnyArray, Scalar
 Rows = Float[AnyArray, " rows"]
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(4,))
+@functools.partial(jax.custom_jvp, nondiff_argnums=(5,))
 def impulses_in_box(
-    A: Square, c: Impulses, friction: AnyArray, active: AnyArray, sweeps: int
+    Y: Float[AnyArray, "n rows"],
+    soft: Rows,
+    c: Impulses,
+    friction: AnyArray,
+    active: AnyArray,
+    sweeps: int,
 ) -> tuple[Impulses, Scalar]:
     """The impulses [N·s] after `sweeps` sweeps, and by how much the last one changed velocities [m/s].
 
-    Sweeps that would change nothing are left out.
+    Velocities are `A p + c` with `A = Yᵀ Y + diag(soft)`. Sweeps that would change nothing are left out.
     """
+    A = Y.T @ Y + jnp.diag(soft)
     order = _order(c.shape[0])
     diagonal = jnp.diag(A)[order]
     acts = jnp.tile(active, 3)
@@ -76,22 +82,32 @@ def _sweep(G: Square, g: Rows, friction: AnyArray, p: Rows) -> Rows:
 @impulses_in_box.defjvp
 def _impulses_jvp(sweeps: int, primals: tuple, tangents: tuple) -> tuple:
     """Rows that are free keep `w = 0`, rows at a bound move with it."""
-    A, c, friction, active = primals
-    dA, dc, dfriction, _ = tangents
-    p, off = impulses_in_box(A, c, friction, active, sweeps)
+    Y, soft, c, friction, active = primals
+    dY, dsoft, dc, dfriction, _ = tangents
+    p, off = impulses_in_box(Y, soft, c, friction, active, sweeps)
+    A, flat = Y.T @ Y + jnp.diag(soft), p.reshape(-1)
     count = c.shape[0]
     normal, across = p[:, 0], p[:, 1:]
     pushes = active & (normal > 0.0)
     slides = jnp.abs(across) >= (friction * normal)[:, None]
     sign = jnp.where(slides, jnp.sign(across), 0.0)
     free = jnp.concatenate([~slides & pushes[:, None], pushes[:, None]], axis=1).T.reshape(-1)
-    by_normal = jnp.concatenate([sign * friction[:, None], np.zeros((count, 1))], axis=1).T.reshape(-1)
-    by_friction = jnp.concatenate([sign * normal[:, None], np.zeros((count, 1))], axis=1).T.reshape(-1)
+    by_normal = jnp.concatenate([sign * friction[:, None], np.zeros((count, 1))], axis=1).T.reshape(
+        -1
+    )
+    by_friction = jnp.concatenate([sign * normal[:, None], np.zeros((count, 1))], axis=1).T.reshape(
+        -1
+    )
     # tangents before normals: their part of the matrix is symmetric, its pivots are positive
-    order = np.array([3 * k + direction for direction in (1, 2, 0) for k in range(count)], dtype=np.int32)
+    order = np.array(
+        [3 * k + direction for direction in (1, 2, 0) for k in range(count)], dtype=np.int32
+    )
     own = np.tile(np.eye(count), (3, 1))
-    held = np.eye(3 * count) - np.concatenate([np.zeros((3 * count, 2 * count)), own], axis=1) * by_normal[:, None]
-    moved = (dA @ p.reshape(-1) + dc.reshape(-1))[order]
+    held = (
+        np.eye(3 * count)
+        - np.concatenate([np.zeros((3 * count, 2 * count)), own], axis=1) * by_normal[:, None]
+    )
+    moved = (dY.T @ (Y @ flat) + Y.T @ (dY @ flat) + dsoft * flat + dc.reshape(-1))[order]
     given = by_friction * jnp.tile(dfriction, 3)
     M = jnp.where(free[:, None], A[order][:, order], held)
     dp = eliminated(M, jnp.where(free, -moved, given))

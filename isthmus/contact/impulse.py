@@ -76,8 +76,12 @@ def after_impulses(
     def act() -> tuple[AnyArray, Scalar, Joints, Joints]:
         L, Y = _reach(model, inertia, J, coupled)
         softness = jnp.repeat(pick(model.contact_softness), 3, total_repeat_length=3 * count)
-        A = _yielding(Y.T @ Y) + jnp.diag(softness)
-        p, off = _solved(model, A, c, plastic, friction, active, e)
+        soft = softness + _yielding(jnp.sum(Y * Y, axis=0))
+        if model.contact_order == "b":
+            p, off = impulses_in_box(Y, soft, c, friction, active, model.contact_sweeps)
+        else:
+            A = Y.T @ Y + jnp.diag(soft)
+            p, off = _solved(model, A, c, plastic, friction, active, e)
         return p, off, *_jumps(L, Y, p, still)
 
     nothing = jnp.zeros_like(v)
@@ -129,11 +133,10 @@ def _reach(model: Model, H: AnyArray, J: AnyArray, coupled: bool) -> tuple[Facto
     return L, solve_transposed(L, J.T)
 
 
-def _yielding(A: AnyArray) -> AnyArray:
-    """The matrix with a number on its diagonal in directions in which the mechanism cannot move at all."""
-    diagonal = jnp.diag(A)
-    most = jnp.max(diagonal)
-    return A + jnp.diag(jnp.where(diagonal <= RIGID * most, most, 0.0))
+def _yielding(mobility: AnyArray) -> AnyArray:
+    """What is added to the diagonal: a number in directions in which the mechanism cannot move at all."""
+    most = jnp.max(mobility)
+    return jnp.where(mobility <= RIGID * most, most, 0.0)
 
 
 def _solved(
@@ -146,14 +149,8 @@ def _solved(
     e: AnyArray,
 ) -> tuple[AnyArray, Scalar]:
     """The impulses, and by how much velocities are off."""
-    sweeps, newton = model.contact_sweeps, model.contact_newton
-    if model.contact_order == "b":
-        solved = lambda c: impulses_in_box(A, c, friction, active, sweeps)
-    else:
-        solved = lambda c: impulses(A, c, friction, active, sweeps, newton)
+    solved = lambda c: impulses(A, c, friction, active, model.contact_sweeps, model.contact_newton)
     p, off = solved(c)
-    if model.contact_order == "b":
-        return p, off
     gains = jnp.any(e > 0.0) & (_work(A, plastic, p) > 0.0)
     return jax.lax.cond(
         gains, lambda: (_tamed(A, plastic, p, solved(plastic)[0]), off), lambda: (p, off)
