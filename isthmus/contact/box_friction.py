@@ -118,7 +118,8 @@ def eliminated(M: Square, r: Rows) -> Rows:
     """`M⁻¹ r` by elimination in the order of the rows."""
     rows: list[tuple[AnyArray, AnyArray]] = []
     for _ in range(r.shape[0]):
-        rows.append((M[0] / M[0, 0], r[0] / M[0, 0]))
+        inverse = 1.0 / M[0, 0]
+        rows.append((M[0] * inverse, r[0] * inverse))
         top, right = rows[-1]
         r = r[1:] - M[1:, 0] * right
         M = M[1:, 1:] - M[1:, 0, None] * top[None, 1:]

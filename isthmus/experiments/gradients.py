@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import isthmus as ist
-from isthmus.bench.native_cases import WORK, compiled, layers
+from isthmus.bench.native_cases import compiled, layers
 from isthmus.bench.rows import shown
-from isthmus.bench.timing import code_kept_in
+from isthmus.bench.timing import code_kept_in, cpu_seconds
 from isthmus.experiments.gradients_figures import draw_gradients
 from isthmus.experiments.landscape import pendulum
 from isthmus.experiments.run import Result, Settings, Table
@@ -50,7 +50,7 @@ class Case:
     """Of the result, the number that is compared."""
     forward: bool = False
     """Forward mode, else reverse mode."""
-    worlds: int = 1024
+    worlds: int = 256
     """How many a measurement runs."""
 
 
@@ -67,8 +67,8 @@ def study(settings: Settings) -> Result:
 
 
 NOTES = (
-    "Times are the least of several runs, in CPU seconds of one thread; compiling is measured apart. TDS was measured on "
-    "another machine (two cores at 2.3 GHz): compare multiples of the forward pass, or scale by it.",
+    "Times are the least of several runs, in CPU seconds of one thread; compiling is measured apart. TDS was measured "
+    "on another machine (two cores at 2.3 GHz): compare multiples of the forward pass, or scale by it.",
     "(b): the gradient is compared after 500 steps. In a few later steps 50 sweeps do not converge; TDS differentiates "
     "the sweeps, isthmus the solution, and past about 1,000 steps the cost jumps anyway.",
 )
@@ -171,13 +171,12 @@ def in_blocks(f: Any, many: np.ndarray) -> Callable[[], Any]:
 
 def least(runs: list[Callable[[], Any]], repeats: int) -> list[float]:
     """The fewest CPU seconds of each, over rounds that run every one."""
+    counts = [max(1, int(2e-3 / cpu_seconds(run))) for run in runs]
     found: list[list[float]] = [[] for _ in runs]
-    for _ in range(repeats + 1):  # the first round warms up
-        for run, laps in zip(runs, found, strict=True):
-            began = WORK()
-            run()
-            laps.append(WORK() - began)
-    return [min(laps[1:]) for laps in found]
+    for _ in range(repeats):
+        for run, count, laps in zip(runs, counts, found, strict=True):
+            laps.append(cpu_seconds(lambda r=run, n=count: [r() for _ in range(n)]) / count)
+    return [min(laps) for laps in found]
 
 
 def best_of(k: int) -> float:
