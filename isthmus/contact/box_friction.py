@@ -6,8 +6,6 @@ friction in a box. The derivative is that of the solution.
 
 from __future__ import annotations
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,20 +17,13 @@ from isthmus.types import AnyArray, Scalar
 Rows = Float[AnyArray, " rows"]
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(5,))
 def impulses_in_box(
-    Y: Float[AnyArray, "n rows"],
-    soft: Rows,
-    c: Impulses,
-    friction: AnyArray,
-    active: AnyArray,
-    sweeps: int,
+    A: Square, c: Impulses, friction: AnyArray, active: AnyArray, sweeps: int
 ) -> tuple[Impulses, Scalar]:
     """The impulses [N·s] after `sweeps` sweeps, and by how much the last one changed velocities [m/s].
 
-    Velocities are `A p + c` with `A = Yᵀ Y + diag(soft)`. Sweeps that would change nothing are left out.
+    Sweeps that would change nothing are left out.
     """
-    A = Y.T @ Y + jnp.diag(soft)
     order = _order(c.shape[0])
     diagonal = jnp.diag(A)[order]
     acts = jnp.tile(active, 3)
@@ -79,14 +70,20 @@ def _sweep(G: Square, g: Rows, friction: AnyArray, p: Rows) -> Rows:
     return p
 
 
-@impulses_in_box.defjvp
-def _impulses_jvp(sweeps: int, primals: tuple, tangents: tuple) -> tuple:
+@jax.custom_jvp
+def following_in_box(
+    A: Square, p: Impulses, w: Impulses, friction: AnyArray, active: AnyArray
+) -> Impulses:
+    """As `following` in `solve.py`."""
+    return p
+
+
+@following_in_box.defjvp
+def _following_jvp(primals: tuple, tangents: tuple) -> tuple:
     """Rows that are free keep `w = 0`, rows at a bound move with it."""
-    Y, soft, c, friction, active = primals
-    dY, dsoft, dc, dfriction, _ = tangents
-    p, off = impulses_in_box(Y, soft, c, friction, active, sweeps)
-    A, flat = Y.T @ Y + jnp.diag(soft), p.reshape(-1)
-    count = c.shape[0]
+    A, p, _, friction, active = primals
+    dw, dfriction = tangents[2:4]
+    count = p.shape[0]
     normal, across = p[:, 0], p[:, 1:]
     pushes = active & (normal > 0.0)
     slides = jnp.abs(across) >= (friction * normal)[:, None]
@@ -107,11 +104,11 @@ def _impulses_jvp(sweeps: int, primals: tuple, tangents: tuple) -> tuple:
         np.eye(3 * count)
         - np.concatenate([np.zeros((3 * count, 2 * count)), own], axis=1) * by_normal[:, None]
     )
-    moved = (dY.T @ (Y @ flat) + Y.T @ (dY @ flat) + dsoft * flat + dc.reshape(-1))[order]
+    moved = dw.reshape(-1)[order]
     given = by_friction * jnp.tile(dfriction, 3)
     M = jnp.where(free[:, None], A[order][:, order], held)
     dp = eliminated(M, jnp.where(free, -moved, given))
-    return (p, off), (dp[np.argsort(order).astype(np.int32)].reshape(p.shape), jnp.zeros_like(off))
+    return p, dp[np.argsort(order).astype(np.int32)].reshape(p.shape)
 
 
 def eliminated(M: Square, r: Rows) -> Rows:

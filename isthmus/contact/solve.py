@@ -47,11 +47,43 @@ def _impulses_jvp(sweeps: int, newton: int, primals: tuple, tangents: tuple) -> 
     A, c, friction, active = primals
     dA, dc, dfriction, _ = tangents
     p, off = impulses(A, c, friction, active, sweeps, newton)
-    change = lambda A, c, friction: _difference(A, c, friction, active, p, _steps(primals[0]))
-    moved = jax.jvp(change, (A, c, friction), (dA, dc, dfriction))[1]
-    J = _slope(A, c, friction, active, p)
-    dp = -jnp.linalg.solve(J, moved.reshape(-1)).reshape(p.shape)
+    times_p = lambda A: (A @ p.reshape(-1)).reshape(p.shape)
+    dp = _moved(A, p, times_p(A) + c, friction, active, times_p(dA) + dc, dfriction)
     return (p, off), (dp, jnp.zeros_like(off))
+
+
+@jax.custom_jvp
+def following(
+    A: Square, p: Impulses, w: Impulses, friction: AnyArray, active: AnyArray
+) -> Impulses:
+    """`p`, which solves the problem with the velocities `w = A p + c`, and moves with `w` and the friction.
+
+    `w` is to be computed with `p` held: so the derivative by `A` costs a product instead of a matrix.
+    """
+    return p
+
+
+@following.defjvp
+def _following_jvp(primals: tuple, tangents: tuple) -> tuple:
+    A, p, w, friction, active = primals
+    return p, _moved(A, p, w, friction, active, tangents[2], tangents[3])
+
+
+def _moved(
+    A: Square,
+    p: Impulses,
+    w: Impulses,
+    friction: AnyArray,
+    active: AnyArray,
+    dw: Impulses,
+    dfriction: AnyArray,
+) -> Impulses:
+    """How the solution moves where its velocities and the friction do."""
+    steps = _steps(A)
+    change = lambda w, friction: p - _projected(p - steps * w, friction, active)
+    moved = jax.jvp(change, (w, friction), (dw, dfriction))[1]
+    J = _slope(A, w, friction, active, p)
+    return -jnp.linalg.solve(J, moved.reshape(-1)).reshape(p.shape)
 
 
 def _steps(A: Square) -> Impulses:
@@ -120,7 +152,8 @@ def _newton(
 
     def step(state: tuple) -> tuple:
         n, p, d, off, _ = state
-        J = _slope(A, c, friction, active, p)
+        w = (A @ p.reshape(-1)).reshape(p.shape) + c
+        J = _slope(A, w, friction, active, p)
         tried = p - jnp.linalg.solve(J, d.reshape(-1)).reshape(p.shape)
         tried = _projected(tried, friction, active)
         new = difference(tried)
@@ -137,11 +170,11 @@ def _newton(
     return p, off
 
 
-def _slope(A: Square, c: Impulses, friction: AnyArray, active: AnyArray, p: Impulses) -> Square:
-    """The derivative of `_difference` by `p`."""
+def _slope(A: Square, w: Impulses, friction: AnyArray, active: AnyArray, p: Impulses) -> Square:
+    """The derivative of `_difference` by `p`, where velocities are `w`."""
     count, size = p.shape[0], A.shape[0]
     steps = _steps(A)
-    z = p - steps * ((A @ p.reshape(-1)).reshape(p.shape) + c)
+    z = p - steps * w
     pushes = active & (z[:, 0] > 0.0)
     on = pushes.astype(A.dtype)
     radius = friction * jnp.where(pushes, z[:, 0], 0.0)

@@ -6,8 +6,9 @@ In this order zeros between branches stay zeros, in `L` and in all that is solve
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -16,14 +17,14 @@ from isthmus.model.model import Model
 from isthmus.types import AnyArray, Joints
 
 
-class Factor(NamedTuple):
+class Factor(eqx.Module):
     """`L`, lower triangular, in parts."""
 
     below: Float[AnyArray, "n n"]
     """`L` without its diagonal."""
     inverse: Joints
     """One over the diagonal."""
-    before: tuple[np.ndarray, ...]
+    before: tuple[tuple[int, ...], ...] = eqx.field(static=True)
     """For each row, the columns in which it may have entries."""
 
 
@@ -37,7 +38,7 @@ def factored(model: Model, H: Float[AnyArray, "n n"], dense: bool = False) -> Fa
     rows: list[AnyArray] = []
     inverse: list[AnyArray] = []
     for k in reversed(range(n)):
-        up = before[k]
+        up = np.array(before[k], dtype=np.int32)
         inverse.append(1.0 / jnp.sqrt(H[k, k]))
         row = H[k, up] * inverse[-1]
         rows.append(jnp.zeros(n, H.dtype).at[up].set(row))
@@ -46,14 +47,14 @@ def factored(model: Model, H: Float[AnyArray, "n n"], dense: bool = False) -> Fa
 
 
 @functools.lru_cache(maxsize=256)
-def _before(sizes: tuple[int, ...], parents: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+def _before(sizes: tuple[int, ...], parents: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """The degrees of freedom between each one and the root; `sizes`: how many each joint has."""
     start = np.cumsum([0, *sizes])
     chains: list[list[int]] = []
     for i, parent in enumerate(parents):
         chains.append([*(chains[parent] if parent >= 0 else []), *range(start[i], start[i + 1])])
     return tuple(
-        np.array([d for d in chain if d < k], dtype=np.int32)
+        tuple(int(d) for d in chain if d < k)
         for i, chain in enumerate(chains)
         for k in range(start[i], start[i + 1])
     )
@@ -62,7 +63,7 @@ def _before(sizes: tuple[int, ...], parents: tuple[int, ...]) -> tuple[np.ndarra
 def solve_transposed(L: Factor, X: Float[AnyArray, "n m"]) -> Float[AnyArray, "n m"]:
     """`L⁻ᵀ X`."""
     for k in reversed(range(X.shape[0])):
-        up = L.before[k]
+        up = np.array(L.before[k], dtype=np.int32)
         row = X[k] * L.inverse[k]
         X = X.at[k].set(row).at[up].add(-L.below[k, up][:, None] * row[None])
     return X
@@ -71,6 +72,20 @@ def solve_transposed(L: Factor, X: Float[AnyArray, "n m"]) -> Float[AnyArray, "n
 def solve(L: Factor, x: Joints) -> Joints:
     """`L⁻¹ x`."""
     for k in range(x.shape[0]):
-        up = L.before[k]
+        up = np.array(L.before[k], dtype=np.int32)
         x = x.at[k].set((x[k] - L.below[k, up] @ x[up]) * L.inverse[k])
     return x
+
+
+@jax.custom_jvp
+def inverse_times(H: Float[AnyArray, "n n"], L: Factor, x: Joints) -> Joints:
+    """`H⁻¹ x`, where `L` is the factor of `H`; its derivative needs none of `L`."""
+    return solve(L, solve_transposed(L, x[:, None])[:, 0])
+
+
+@inverse_times.defjvp
+def _inverse_times_jvp(primals: tuple, tangents: tuple) -> tuple[Joints, Joints]:
+    H, L, x = primals
+    dH, _, dx = tangents
+    y = inverse_times(H, L, x)
+    return y, inverse_times(H, L, dx - dH @ y)
