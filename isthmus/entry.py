@@ -42,6 +42,8 @@ READ_BY = {
     "Study": "ist.Study.load",
 }
 """What reads an object of a class from a file."""
+LARGEST = 2**1023
+"""Whole numbers beyond this are no floating-point numbers."""
 MAX_SHOWN = 60
 """A message shows a value in at most this many characters."""
 
@@ -135,13 +137,16 @@ class Wanted:
 
 
 def _is_number(x: Any) -> bool:
-    if isinstance(x, float | int | np.number):
-        return not isinstance(x, bool)
+    if isinstance(x, float | np.number):
+        return True
+    if isinstance(x, int):
+        return _is_whole(x)
     return isinstance(x, np.ndarray | jax.Array) and x.ndim == 0 and _is_array(x)
 
 
 def _is_whole(x: Any) -> bool:
-    return isinstance(x, int | np.integer) and not isinstance(x, bool)
+    whole = isinstance(x, int | np.integer) and not isinstance(x, bool)
+    return whole and abs(int(x)) <= LARGEST
 
 
 def _is_array(x: Any) -> bool:
@@ -228,7 +233,8 @@ def _mapping(inside: tuple) -> Wanted:
 def _is_list(x: Any) -> bool:
     if isinstance(x, np.ndarray | jax.Array):
         return x.ndim > 0
-    return isinstance(x, Iterable) and not isinstance(x, str | bytes | Mapping)
+    unordered = isinstance(x, set | frozenset)
+    return isinstance(x, Iterable) and not unordered and not isinstance(x, str | bytes | Mapping)
 
 
 LIST = Wanted(("a list",), _is_list)
@@ -239,7 +245,7 @@ def _list_of(entry: Wanted) -> Wanted:
 
     def fits(x: Any) -> bool:
         rows = x.tolist() if isinstance(x, np.ndarray) and x.ndim else x
-        return _is_list(x) and (not isinstance(rows, list | tuple) or all(map(entry.fits, rows)))
+        return _is_list(x) and (not isinstance(rows, Sequence) or all(map(entry.fits, rows)))
 
     return Wanted((f"a list, each entry {entry.words}",), fits, entry.classes)
 

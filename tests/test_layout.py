@@ -21,7 +21,9 @@ library networks motion dynamics contact simulate blueprint files verify data lo
 study isthmus bench experiments cli""".split()
 
 INSIDE = {
-    "identify": "torque parameters logs evaluate search answer preflight problem fit predict needed".split(),
+    "identify": (
+        "torque parameters logs evaluate search answer preflight problem compare cross fit predict needed".split()
+    ),
 }
 """The same inside a package: its folders and files, each importing only from those before it."""
 

@@ -28,6 +28,8 @@ class Wire:
     joint, link or point by itself.
     `angles`: `sincos` (default; quaternions enter as a rotation matrix) or `raw` (default of a `Spline`).
     `output_scale`: what an output of one means, in the target's unit; None: 1, or from the data given to `attach`.
+    `fade`: whether the correction fades out where inputs leave the range of the motions that the network was fitted
+    to, or of those given to `attach`; None: yes, if it adds to a torque or force or scales one.
     """
 
     target: str
@@ -39,6 +41,7 @@ class Wire:
     output_scale: float | None = None
     name: str | None = None
     """What the network is called, `network/NAME`; None: the last part of the target's name."""
+    fade: bool | None = None
 
     @check_arguments
     def __init__(
@@ -52,6 +55,7 @@ class Wire:
         angles: str | None = None,
         output_scale: float | None = None,
         name: str | None = None,
+        fade: bool | None = None,
     ) -> None:
         given = (reads,) if isinstance(reads, str) else tuple(reads)
         who = f"the wire to {target!r}"
@@ -70,7 +74,10 @@ class Wire:
             raise BadOption(
                 f"{who}: output_scale must be positive and finite, not {output_scale!r}."
             )
-        values = (target, given, net, mode, rows, angles, output_scale, name)
+        if fade and (mode == "replace" or getattr(net, "law", None) == "conservative"):
+            what = "replaces the physics" if mode == "replace" else "is the slope of a potential"
+            raise BadOption(f"{who} cannot fade out: it {what}. Leave fade out.")
+        values = (target, given, net, mode, rows, angles, output_scale, name, fade)
         for field, value in zip(dataclasses.fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
 

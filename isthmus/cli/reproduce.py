@@ -21,6 +21,8 @@ class Reproduce:
     """A small version within seconds; its numbers mean nothing."""
     data: Annotated[str, arg(metavar="FILE", help_behavior_hint="")] = ""
     """A recorded data set, for studies that use one."""
+    judge: Annotated[str, arg(metavar="FILE", help_behavior_hint="")] = ""
+    """Further recordings, on which what was fitted to --data is judged (arm)."""
     out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
     """Where to write: the folder of tables, figures and numbers; out/NAME unless given."""
     seed: Annotated[int, arg(metavar="N")] = 0
@@ -40,7 +42,9 @@ class Reproduce:
             return 0
         matplotlib.use("Agg")  # files, no window
         folder = Path(self.out or Path("out") / self.study)
-        settings = Settings(self.seed, self.quick, self.data or None, _options(self.set), say)
+        settings = Settings(
+            self.seed, self.quick, self.data or None, _options(self.set), say, self.judge or None
+        )
         with working(f"reproducing {self.study}"):
             result = in_background(lambda: reproduce(self.study, settings), float64=False)
         write(self.study, settings, result, made_folder(str(folder)))

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from isthmus.data import datasets_bodies, datasets_pendulums, datasets_push
+from isthmus.data import datasets_arms, datasets_bodies, datasets_pendulums, datasets_push
 from isthmus.data.options import Options
 from isthmus.errors import BadFile, BadOption, did_you_mean
 from isthmus.model.model import Model
@@ -48,6 +48,14 @@ DATASETS: dict[str, DataSet] = {
         "2023.",
         "library.pendulum(2)",
         datasets_pendulums.dfki_double_pendulum,
+    ),
+    "flobaroid_arm": DataSet(
+        "Exciting trajectories of a KUKA LWR4+ with measured joint torques",
+        "LGPL-3.0",
+        "S. Bethge, J. Malzahn, N. Tsagarakis, D. Caldwell, FloBaRoID: a software package for the identification of "
+        "robot dynamics parameters, RAAD 2017.",
+        "the URDF file that comes with it: joints lwr_0_joint …",
+        datasets_arms.flobaroid_arm,
     ),
     "mit_push": DataSet(
         "A robot pushes objects on a table",

@@ -109,7 +109,7 @@ def read_again(text: str, folder: str) -> tuple[Description, dict[str, Floats]]:
         spec.modelfiledir = folder
         return spec.compile()
 
-    m = _compiled(text.encode(), compiled, "")
+    m, _ = _compiled(text.encode(), compiled, "")
     places = Tree(m, LeftOut()).places
     return _description(m, "", LeftOut()), {p.link: p.origin for p in places if p.link is not None}
 

@@ -18,7 +18,7 @@ def known(value: object) -> np.ndarray | None:
         return None
     try:
         return np.asarray(value, float).ravel()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -54,7 +54,7 @@ def friction_limit(model: Model, v: Joints, load: Joints | None = None) -> AnyAr
     if model.sticking:
         limit = limit + model.joint_stiction * jnp.exp(-jnp.square(v / model.joint_stiction_speed))
     if model.load_rubbing and load is not None:
-        limit = limit + model.joint_load_friction * _rounded(load)
+        limit = limit + model.joint_load_friction * rounded_load(load)
     return limit
 
 
@@ -72,7 +72,9 @@ def transmitted_torque(model: Model, tau: Joints, v: Joints) -> Joints:
 @exact
 def load_friction_torque(model: Model, v: Joints, load: Joints) -> Joints:
     """The part of the dry friction that `load`, the motor torque, causes [N·m, N]."""
-    return -model.joint_load_friction * _rounded(load) * jnp.tanh(v / model.joint_friction_speed)
+    return (
+        -model.joint_load_friction * rounded_load(load) * jnp.tanh(v / model.joint_friction_speed)
+    )
 
 
 @exact
@@ -103,7 +105,7 @@ def _cogging_rate(model: Model) -> AnyArray:
     return model.joint_cogging_periods * np.where(turning, 1.0, 2.0 * np.pi)
 
 
-def _rounded(load: AnyArray) -> AnyArray:
+def rounded_load(load: AnyArray) -> AnyArray:
     """`|load|`, smooth at zero."""
     return jnp.sqrt(load * load + LOAD_CORNER**2)
 

@@ -120,7 +120,8 @@ def learned(known: Fit, runs: Sequence[Run], settings: Settings) -> Fit:
     logs = [run.log(zero) for run, zero in zip(runs, zeros_of(known, len(runs)), strict=True)]
     reads = lambda k: [f"joint/joint_{k}/velocity", f"joint/joint_{k}/control"]
     wires = [
-        Wire(f"joint/joint_{k}/passive_torque", reads(k), GRU(4), output_scale=0.1) for k in (1, 2)
+        Wire(f"joint/joint_{k}/passive_torque", reads(k), GRU(4), output_scale=0.1, fade=False)
+        for k in (1, 2)
     ]
     hybrid = Blueprint(wires).attach(known.model, key=jax.random.key(settings.seed))
     problem = Problem(

@@ -211,7 +211,7 @@ def with_network(films: list[Film], known: Found, settings: Settings) -> Found:
     """A small network adds to the passive torque of both joints, from their motion; chosen on runs 12-13."""
     motions = [film.motion(100, -100, known.offset) for film in films[:-2]]
     net = MLP(2, 1) if settings.quick else MLP(16, 1)
-    wire = Wire("joint/passive_torque", READS, net, output_scale=MOMENT)
+    wire = Wire("joint/passive_torque", READS, net, output_scale=MOMENT, fade=False)
     hybrid = Blueprint([wire]).attach(
         known.model, key=jax.random.key(settings.seed), data=motions[:2]
     )

@@ -11,6 +11,8 @@ from typing import Any
 
 from isthmus.disk import whole_file
 from isthmus.errors import BadOption, did_you_mean
+from isthmus.files.save import SUFFIX, save
+from isthmus.model.model import Model
 
 STUDIES = {
     "landscape": "NeuralSim, figure 4: two lengths of a double pendulum by local search and by basin hopping",
@@ -18,9 +20,12 @@ STUDIES = {
     "spherical": "Real2Sim, section III: link lengths of a pendulum with spherical joints, from headings",
     "swimmer": "NeuralSim, figures 8 and 9, table II: passive forces of a swimmer in water and air",
     "pendulum": "TDS, figure 1 (right): a filmed double pendulum, its numbers and its frame rate",
+    "arm": "a real arm of seven joints from measured torques, beside Pinocchio and least squares",
     "acrobot": "a torque-driven double pendulum, three designs, beside the lab's own models",
 }
 """Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
+JUDGING = ("arm",)
+"""Studies that judge what they fitted on further recordings, `Settings.judge`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +41,8 @@ class Settings:
     """Options of this study alone."""
     say: Callable[[str], None] = dataclasses.field(default=lambda text: None, compare=False)
     """Where progress goes, a line at a time."""
+    judge: str | None = None
+    """Further recordings on which the fitted models are judged, for studies that can."""
 
     def option(self, name: str, default: Any) -> Any:
         return dict(self.options).get(name, default)
@@ -70,12 +77,19 @@ class Result:
     """Name -> matplotlib figure."""
     notes: tuple[str, ...] = ()
     """Sentences that a reader of the table needs."""
+    models: dict[str, Model] = dataclasses.field(default_factory=dict)
+    """Name -> fitted model, saved for `ist.load`."""
 
 
 def reproduce(name: str, settings: Settings, folder: Path | None = None) -> Result:
     """Runs the study `name`; with a folder, writes its tables, figures and numbers there."""
     if name not in STUDIES:
         raise BadOption(f"no study is called {name!r}.{did_you_mean(name, STUDIES)}")
+    if settings.judge is not None and name not in JUDGING:
+        raise BadOption(
+            f"the study {name!r} judges by parts of its own data; further recordings (--judge) can be given to "
+            f"{', '.join(JUDGING)}."
+        )
     result = importlib.import_module(f"isthmus.experiments.{name}").study(settings)
     if folder is not None:
         write(name, settings, result, folder)
@@ -83,7 +97,7 @@ def reproduce(name: str, settings: Settings, folder: Path | None = None) -> Resu
 
 
 def write(name: str, settings: Settings, result: Result, folder: Path) -> None:
-    """`tables.txt`, `numbers.json` and a PNG for each figure."""
+    """`tables.txt`, `numbers.json`, a PNG for each figure and a file for each model."""
     folder.mkdir(parents=True, exist_ok=True)
     text = "\n\n".join([*map(str, result.tables), *result.notes]) + "\n"
     run = {
@@ -93,6 +107,8 @@ def write(name: str, settings: Settings, result: Result, folder: Path) -> None:
     for file_name, content in (("tables.txt", text), ("numbers.json", numbers)):
         with whole_file(folder / file_name) as file:
             file.write(content.encode())
+    for title, model in result.models.items():
+        save(model, folder / f"{title}{SUFFIX}")
     for title, figure in result.figures.items():
         with whole_file(folder / f"{title}.png") as file:
             figure.savefig(file, format="png", dpi=160, bbox_inches="tight")

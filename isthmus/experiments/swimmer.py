@@ -154,7 +154,9 @@ def learned(model: Model, source: Source, settings: Settings, key: Any, *, sure:
     """The swimmer with a network for the force on each link, trained through its rollouts."""
     size = MLP(6, 1) if settings.quick else MLP(16, 2)
     net = Dissipative(size, coupled=True) if sure else size
-    wire = Wire("link/external_force", ["link/velocity"], net, rows="each", output_scale=1e-3)
+    wire = Wire(
+        "link/external_force", ["link/velocity"], net, rows="each", output_scale=1e-3, fade=False
+    )
     hybrid = Blueprint([wire]).attach(model, key=key, data=source.training)
     speed = np.concatenate([np.asarray(m.v) for m in source.training]).std(axis=0)
     problem = Problem(

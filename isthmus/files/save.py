@@ -108,6 +108,8 @@ def _network(wired: Wired, writer: Writer) -> dict[str, Any]:
     at = f"network/{wired.name}"
     for part in PARTS:
         writer.arrays[f"{at}/{part}"] = np.asarray(getattr(wired, part), np.float64)
+    if wired.seen is not None:
+        writer.arrays[f"{at}/seen"] = np.asarray(wired.seen, np.float64)
     for name, value in wired.previous.items():
         writer.arrays[f"{at}/previous/{name}"] = np.asarray(value, np.float64)
     return {
@@ -187,7 +189,8 @@ def _wired(model: Model, wire: Wire, data: Mapping[str, Any], reader: Reader) ->
         name: reader.array(f"{at}/previous/{name}") for name in previous_of(plan)
     }
     parts = [reader.array(f"{at}/{part}") for part in PARTS]
-    wired = Wired(plan, reader.object(data["net"]), *parts, previous=previous, recipe=wire)
+    seen = reader.arrays.get(f"{at}/seen")
+    wired = Wired(plan, reader.object(data["net"]), *parts, previous, wire, seen)
     _check_shapes(model, wired)
     return wired
 
@@ -209,6 +212,8 @@ def _check_shapes(model: Model, wired: Wired) -> None:
     ]
     if found != shapes + [shape_of(model, specs[name]) for name in wired.previous]:
         raise Damaged(f"numbers of the network {wired.name!r} have the wrong shape")
+    if wired.seen is not None and np.shape(wired.seen) != (2, inputs):
+        raise Damaged(f"the range of the network {wired.name!r} has the wrong shape")
     if _answer(wired.net, inputs) != (outputs,):
         raise Damaged(f"the network {wired.name!r} does not fit its wire")
 

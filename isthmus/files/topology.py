@@ -24,7 +24,7 @@ ALIKE = {
 }
 """Fields with as many entries as another one."""
 WITHOUT_CONTACT = {
-    f.name: f.default
+    f.name: list(f.default) if isinstance(f.default, tuple) else f.default
     for f in dataclasses.fields(Model)
     if f.name.startswith("contact_") and f.metadata.get("static")
 }

@@ -8,7 +8,8 @@ problem before a fit. `torque`, the linear start from measured torques, stands a
 
 from isthmus.identify.torque.base_parameters import BaseParameters, base_parameters
 from isthmus.identify.torque.regressor import parameter_names, parameter_vector, regressor
-from isthmus.identify.torque.start import TorqueFit, start_from_torque, torque_fit
+from isthmus.identify.torque.result import TorqueFit
+from isthmus.identify.torque.start import start_from_torque, torque_fit
 
 __all__ = [
     "BaseParameters",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +22,28 @@ from isthmus.identify.answer.missing import Missing, missing
 from isthmus.identify.answer.quality import errors_of
 from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
 from isthmus.identify.answer.table import as_text
-from isthmus.identify.problem import Problem
+from isthmus.identify.compare import (
+    WithoutNetworks,
+    compared,
+    search_without_networks,
+    without_records,
+)
+from isthmus.identify.cross import try_penalties
+from isthmus.identify.problem import CROSS, Problem
 from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.names import as_search
 from isthmus.identify.search.progress import progress, wanted
-from isthmus.identify.search.search import AbstractSearch, Listener, Outcome
+from isthmus.identify.search.realisable_start import realisable_start
+from isthmus.identify.search.search import AbstractSearch, Listener, Outcome, Status
 from isthmus.interrupts import postponed
 from isthmus.model.model import Model
 from isthmus.phases import counted, phase
 
+MAX_NAMED = 6
+"""Number of doubtful estimates that a warning names; `Fit.doubtful` has all."""
+MIN_RIVAL_CORRELATION = 0.7
+"""Correlation from which on two estimates are hardly told apart."""
 MAX_PARAMETERS_FOR_ERRORS = 100
 """Above this many parameters, and for weights of networks alone, standard errors are computed only if the Gauss-Newton
 matrix already exists."""
@@ -106,17 +118,59 @@ def fit(
     with on_one_thread(), progress(problem.parameters, False if listen else verbose) as bar:
         if wanted(check):
             print(problem.check())
-        evaluation = problem.evaluation
         starts = starting_points(problem, start)
-        outcome = search.search(evaluation, starts, listen or bar)
-        if not np.isfinite(outcome.cost[outcome.best]):
-            raise BadStart(divergence(evaluation, problem.windows[1], starts[0]))
-        with postponed("computing standard errors"):
-            found = summarise(problem, outcome, starts)
-    found.settings["search"] = search.settings(outcome)
+        first = (
+            starts if start is not None else realisable_start(problem.evaluation, starts[0])[None]
+        )
+        found = _found(problem, search, starts, first, listen or bar)
     for text in found.warnings:
         warnings.warn(text, FitWarning, stacklevel=2)
     return found
+
+
+def _found(
+    problem: Problem,
+    search: AbstractSearch,
+    starts: np.ndarray,
+    first: np.ndarray,
+    listen: Listener,
+) -> Fit:
+    """The result of a search that begins at `first`; of one with networks, beside that without them."""
+    plain, tried = None, ()
+    if problem.weight_penalty == CROSS:
+        plain = search_without_networks(problem, search, starts)
+        tried = try_penalties(problem, without_records(search), starts, plain.cost)
+        problem, first = problem.with_penalty(tried[0].penalty), tried[0].x[None]
+    outcome = search.search(problem.evaluation, first, listen)
+    if not np.isfinite(outcome.cost[outcome.best]):
+        raise BadStart(divergence(problem.evaluation, problem.windows[1], starts[0]))
+    stopped = outcome.status[outcome.best] is Status.INTERRUPTED
+    judges = bool(problem.trained and problem.heldout_logs) and not stopped
+    if judges and plain is None:
+        plain = search_without_networks(problem, search, starts)
+    with postponed("computing standard errors"):
+        rival = plain if judges and plain is not None and not plain.stopped else None
+        found = _judged(problem, search, outcome, starts, rival)
+    if tried:
+        found.settings["penalties_tried"] = [[t.penalty, t.error] for t in tried]
+    return found
+
+
+def _judged(
+    problem: Problem,
+    search: AbstractSearch,
+    outcome: Outcome,
+    starts: np.ndarray,
+    plain: WithoutNetworks | None,
+) -> Fit:
+    """What was found with networks or, if held-out motion says that they do not help, without them."""
+    verdict = None if plain is None else compared(problem, outcome.x[outcome.best], plain)
+    if plain is not None and verdict is not None and not verdict.kept:
+        problem, outcome, starts = plain.problem, plain.outcome, plain.starts
+    found = summarise(problem, outcome, starts)
+    found.settings["search"] = search.settings(outcome)
+    more = (verdict.warning,) if verdict is not None and verdict.warning else ()
+    return dataclasses.replace(found, networks=verdict, warnings=(*more, *found.warnings))
 
 
 def default_search(problem: Problem) -> AbstractSearch:
@@ -148,19 +202,25 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     x, p = outcome.x[outcome.best], parameters.size
     first = parameters.reported(starts[0, :p])[0]
     worth = p <= MAX_PARAMETERS_FOR_ERRORS and not np.all(parameters.is_weight())
+    computed = p > 0 and (evaluation.matrix_at_hand or worth)
     with phase("standard errors"):
-        known = (sensitivity if evaluation.matrix_at_hand or worth else unknown)(evaluation, x)
+        known = (sensitivity if computed else unknown)(evaluation, x)
+    errors, heldout = errors_of(evaluation, problem.sigma, starts[0], x), None
+    if predicted is not None:
+        heldout = errors_of(predicted, problem.sigma, starts[0, :p], x[:p])
+        if not problem.kind.simulates:  # an open-loop prediction may be off for other reasons
+            known = known.widened(max(heldout[n][1] / max(e[1], 1e-300) for n, e in errors.items()))
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
     return Fit(
         model=parameters.model(x[:p]), estimates=estimates, covariance=known.covariance,
         correlations=known.correlations, noise=known.noise,
-        errors=errors_of(evaluation, problem.sigma, starts[0], x),
-        heldout=None if predicted is None else errors_of(predicted, problem.sigma, starts[0, :p], x[:p]),
+        errors=errors, heldout=heldout,
         status=outcome.status[outcome.best].value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
         warnings=(*warnings_of(known, estimates, outcome), *time_shift_warnings(problem, x)),
-        undetermined=known.undetermined, settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
+        undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful,
+        settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
 
 
@@ -170,6 +230,10 @@ def warnings_of(
     """Reasons not to trust the result."""
     found = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
     found += list(known.undetermined)
+    if known.doubtful:
+        first, more = list(known.doubtful)[:MAX_NAMED], len(known.doubtful) - MAX_NAMED
+        names = ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
+        found.append(f"{names}: doubtful, as the model lacks something: {known.lacking}.")
     for name, e in estimates.items():
         if (
             np.isfinite(e.error)
@@ -177,12 +241,23 @@ def warnings_of(
             and not name.startswith("network/")
         ):
             found.append(
-                f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}."
+                f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}. "
+                f"{what_would_determine(name, known, list(estimates))}"
             )
     status = outcome.status[outcome.best]
     if status.name not in ("CONVERGED", "INTERRUPTED"):
         found.append(f"the search did not converge: {status.value}.")
     return tuple(found)
+
+
+def what_would_determine(name: str, known: Sensitivity, names: Sequence[str]) -> str:
+    """A sentence on what is needed to know a poorly identifiable number better."""
+    row = np.abs(np.nan_to_num(known.correlations[names.index(name)]))
+    row[names.index(name)] = 0.0
+    other = int(np.argmax(row))
+    if row[other] > MIN_RIVAL_CORRELATION:
+        return f"Motion that separates it from {names[other]} would determine it, or hold one of the two."
+    return "Motion in which it has more effect would determine it, or more of it."
 
 
 def time_shift_warnings(problem: Problem, x: np.ndarray) -> list[str]:
@@ -202,6 +277,7 @@ def settings_of(problem: Problem) -> dict[str, Any]:
         "signals": [c.text for c in problem.channels],
         "noise": {name: plain(np.asarray(s)) for name, s in problem.sigma.items()},
         "huber": problem.huber, "wrap": problem.wrap, "weight_penalty": problem.weight_penalty,
+        "keep_networks": problem.keep_networks,
         **problem.scheme.options(), "dt": [log.dt for log in problem.logs],
         "runs": len(problem.logs), "heldout_runs": len(problem.heldout_logs),
         "windows": len(problem.windows[1]), "data": problem.evaluation.data,

@@ -15,6 +15,7 @@ import numpy as np
 from isthmus.blas import on_one_thread
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
+from isthmus.identify.answer.comparison import Outside, outside_lines, outside_of
 from isthmus.identify.answer.quality import Differences, blocks, differences_at, rms, still
 from isthmus.identify.answer.table import columns
 from isthmus.identify.answer.unfitted import sensors, unfitted
@@ -81,7 +82,12 @@ class Prediction:
             if self.problem.plan.torque
             else [f"starts of windows: {frames if self.frames else 'as measured'}"]
         )
-        return "\n".join([*columns([head, *rows]), *starts])
+        return "\n".join([*columns([head, *rows]), *starts, *outside_lines(self.outside)])
+
+    @property
+    def outside(self) -> Outside:
+        """For each network, rows of the logs outside of the range that it has seen, and all rows."""
+        return outside_of(self.problem.template, self.problem.logs)
 
     def as_dict(self) -> dict[str, Any]:
         """All numbers as plain data; what is not finite is None."""
@@ -92,7 +98,7 @@ class Prediction:
             | {"parts": {name: finite(x) for name, x in s.parts.items()}}
             for s in self.scores
         ]
-        return {"frames": self.frames, "scores": rows}
+        return {"frames": self.frames, "scores": rows, "outside": self.outside}
 
 
 @check_arguments

@@ -13,6 +13,8 @@ import jax
 import numpy as np
 
 from isthmus.blas import on_one_thread
+from isthmus.blueprint.blueprint import detach
+from isthmus.blueprint.ranges import with_ranges
 from isthmus.entry import check_arguments
 from isthmus.errors import BadFree, BadLog, BadOption, FitWarning, did_you_mean
 from isthmus.identify.evaluate.compiled import Compiled, compiled_for
@@ -21,7 +23,7 @@ from isthmus.identify.evaluate.window import Plan, Window
 from isthmus.identify.evaluate.windows_from_logs import cut_windows
 from isthmus.identify.logs import log as reading
 from isthmus.identify.logs.faults import check_heldout, check_logs, warn_without_commands
-from isthmus.identify.logs.log import Log
+from isthmus.identify.logs.log import Log, states_of
 from isthmus.identify.parameters.free import Free, as_frees
 from isthmus.identify.parameters.parameters import Make, Parameters, parameters
 from isthmus.identify.preflight import Check, check
@@ -32,6 +34,9 @@ from isthmus.model import address
 from isthmus.model.model import Model
 from isthmus.phases import counted
 from isthmus.simulate.integrate import Integrator, IntegratorLike, integrator_of
+
+CROSS = "cross"
+"""The weight penalty that is chosen by cross-validation inside the fitted motions."""
 
 
 @check_arguments
@@ -46,8 +51,9 @@ class Problem:
     default `joint/position` where it was measured. `noise`: standard deviation of each signal; where it is not
     given, one for a single signal, else the signal's own spread. `huber`: beyond so many standard deviations a
     difference counts linearly. `dt`: the time step [s]; the log's own unless given. `heldout`: motions, or how many
-    of `motions`, to be predicted, not fitted. `weight_penalty`: R of `R‖θ‖²` on network weights. `wrap`: angles of
-    hinges are compared on a circle.
+    of `motions`, to be predicted, not fitted. `weight_penalty`: R of `R‖θ‖²` on network weights; "cross": the R whose
+    fit of a part of the rows best predicts the rest of them. `keep_networks`: networks stay in the result even if
+    held-out motion is predicted as well without them. `wrap`: angles of hinges are compared on a circle.
     """
 
     model: Model | None = None
@@ -63,7 +69,8 @@ class Problem:
     integrator: IntegratorLike = dataclasses.field(default="semi_implicit", kw_only=True)
     explicit: bool = dataclasses.field(default=False, kw_only=True)
     heldout: Any = dataclasses.field(default=None, kw_only=True)
-    weight_penalty: float = dataclasses.field(default=0.0, kw_only=True)
+    weight_penalty: float | str = dataclasses.field(default=0.0, kw_only=True)
+    keep_networks: bool = dataclasses.field(default=False, kw_only=True)
     wrap: bool = dataclasses.field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -77,9 +84,11 @@ class Problem:
             raise BadOption(
                 f"huber must be a positive number of standard deviations, not {self.huber!r}."
             )
-        if not 0 <= self.weight_penalty < np.inf:
+        known = self.weight_penalty == CROSS or not isinstance(self.weight_penalty, str)
+        if not known or not 0 <= self.fixed_penalty < np.inf:
             raise BadOption(
-                f"weight_penalty must be a number from 0, not {self.weight_penalty!r}: below 0 it would reward weights."
+                f'weight_penalty must be a number from 0 or "{CROSS}", not {self.weight_penalty!r}: below 0 it would '
+                "reward weights."
             )
         integrator_of(self.integrator, self.explicit, self.substeps)
         if not self.runs[0]:
@@ -87,6 +96,11 @@ class Problem:
         check_heldout(*self.runs)
         check_logs(self.logs, self.channels, self.parameters)
         self._check_noise_and_dt()
+        if self.weight_penalty == CROSS and not self.trained:
+            raise BadOption(
+                f'weight_penalty="{CROSS}" is for weights of networks, and none are free: leave it out, or add '
+                "ist.Free('network/*')."
+            )
         for wired in self.template.networks:
             if wired.plan.target in self.kind.blind_to:
                 raise BadOption(
@@ -141,7 +155,8 @@ class Problem:
     def logs(self) -> list[Log]:
         """Runs that are fitted."""
         names = reading.names_of(self.runs[0], "run")
-        return [reading.read(self.template, m, n) for m, n in zip(self.runs[0], names, strict=True)]
+        model = self._free_numbers.template
+        return [reading.read(model, m, n) for m, n in zip(self.runs[0], names, strict=True)]
 
     @functools.cached_property
     def heldout_logs(self) -> list[Log]:
@@ -150,8 +165,23 @@ class Problem:
         return [reading.read(self.template, m, n) for m, n in zip(self.runs[1], names, strict=True)]
 
     @functools.cached_property
+    def trained(self) -> tuple[str, ...]:
+        """Names of the networks that have free weights."""
+        labels = (name.split("/") for name in self._free_numbers.names)
+        return tuple(dict.fromkeys(parts[1] for parts in labels if parts[0] == "network"))
+
+    @functools.cached_property
     def parameters(self) -> Parameters:
-        """What is free, but for the starts of windows."""
+        """What is free, but for the starts of windows; the range of trained networks is that of the fitted motions."""
+        found = self._free_numbers
+        if not self.trained or self.make is not None:
+            return found
+        states = [states_of(log) for log in self.logs]
+        model = with_ranges(found.template, states, self.trained)
+        return dataclasses.replace(found, template=model)
+
+    @functools.cached_property
+    def _free_numbers(self) -> Parameters:
         free = [f for f in self.free if not f.name.startswith("start/")]
         spacing = [
             float(np.median(np.diff(np.asarray(m.t)))) for m in self.runs[0] if np.size(m.t) > 1
@@ -293,11 +323,16 @@ class Problem:
         code = self.compiled if alike else None
         return Evaluation(plan, windows, Quadratic(mean, np.zeros_like(precision)), compiled=code)
 
+    @property
+    def fixed_penalty(self) -> float:
+        """R of `R‖θ‖²`; 0 as long as it is to be chosen by cross-validation."""
+        return 0.0 if isinstance(self.weight_penalty, str) else self.weight_penalty
+
     def prior(self, windows: int) -> Quadratic:
         """Priors on all that a search moves."""
         mean, precision = self.parameters.prior
-        precision = precision + 2.0 * self.weight_penalty * self.parameters.is_weight()
-        mean = np.where(self.parameters.is_weight() & (self.weight_penalty > 0), 0.0, mean)
+        precision = precision + 2.0 * self.fixed_penalty * self.parameters.is_weight()
+        mean = np.where(self.parameters.is_weight() & (self.fixed_penalty > 0), 0.0, mean)
         own = self._start_precision()
         return Quadratic(
             np.concatenate([mean, np.zeros(windows * len(own))]),
@@ -319,6 +354,34 @@ class Problem:
         """A look before the search: derivatives, effects, time alignment, time step. `print` it."""
         with on_one_thread():
             return check(self.evaluation, self.windows[1])
+
+    # problems that differ in one thing -----------------------------------------------------------------------------
+
+    def with_penalty(self, penalty: float) -> Problem:
+        """The same with another weight penalty; what was read and compiled is shared."""
+        shared = {name: x for name, x in vars(self).items() if name != "evaluation"}
+        return self._copied(shared | {"weight_penalty": penalty})
+
+    def without_networks(self) -> Problem:
+        """The same without the networks that are trained, and without their weights."""
+        free = tuple(f for f in self.free if not f.name.startswith("network/"))
+        model = None if self.model is None else detach(self.model, *self.trained)
+        make = None if self.make is None else functools.partial(_detached, self.make, self.trained)
+        return self._copied(
+            self.__getstate__()
+            | {"model": model, "make": make, "free": free, "weight_penalty": 0.0}
+        )
+
+    def _copied(self, contents: dict[str, Any]) -> Problem:
+        """A problem with these fields; they were checked before, and what they warn of was said."""
+        made = object.__new__(Problem)
+        vars(made).update(contents)
+        return made
+
+
+def _detached(make: Make, names: Sequence[str], named: Mapping[str, Any]) -> Model:
+    """What `make` makes, without some networks."""
+    return detach(make(named), *names)
 
 
 def same_structure(a: Window, b: Window) -> bool:

@@ -15,6 +15,9 @@ from isthmus.types import Numbers
 SLENDERNESS = 0.025
 """Radius of a rod for each metre of its length: what it turns about its own axis with."""
 
+MOST = 1000
+"""Rods of a pendulum."""
+
 
 @check_arguments
 def pendulum(
@@ -60,6 +63,6 @@ def _count(n: int | None, **given: Any) -> int:
     sizes = {name: len(x) for name, x in given.items() if x is not None and is_row(x)}
     if n is None:
         n = next(iter(sizes.values()), 2)
-    if n < 1:
-        raise BadOption(f"a pendulum needs a whole number of rods from 1, not {n!r}.")
+    if not 1 <= n <= MOST:
+        raise BadOption(f"a pendulum has 1 to {MOST} rods, not {n!r}.")
     return int(n)

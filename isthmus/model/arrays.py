@@ -26,7 +26,7 @@ def as_leaf(x: Any, name: str = "a number of a mechanism") -> Any:
             return np.asarray(x, dtype=np.float64)
         except BadOption:
             raise
-        except (TypeError, ValueError):  # of texts, rows of unequal length
+        except (TypeError, ValueError, OverflowError):  # of texts, rows of unequal length
             raise BadOption(f"{name} must be an array of numbers, not {described(x)}.") from None
     if isinstance(x, str | Mapping):
         raise BadOption(f"{name} must be an array of numbers, not {described(x)}.")

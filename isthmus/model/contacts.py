@@ -9,10 +9,12 @@ from typing import Any, Literal
 import numpy as np
 
 from isthmus.describe.description import Frame, Shape
+from isthmus.entry import check_arguments
 from isthmus.errors import BadModel, BadOption, UnknownName, did_you_mean
 from isthmus.model import address
 from isthmus.model.arrays import is_traced, stack
 from isthmus.model.model import Model
+from isthmus.types import Number, Numbers
 
 ContactKind = Literal["impulse", "penalty"]
 RIM = 3
@@ -22,13 +24,14 @@ CORNERS = {"sphere": 1, "capsule": 2, "box": 8, "cylinder": 2 * RIM}
 ORDERS = ("impact", "plain", "b")
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Ground:
     """A plane fixed to the world."""
 
-    height: Any = 0.0
+    height: Number = 0.0
     """Where it crosses the z axis [m]."""
-    tilt: Any = (0.0, 0.0)
+    tilt: Numbers = (0.0, 0.0)
     """Turns about the world's x and y axes [rad], together a rotation vector."""
     name: str = "ground"
 
@@ -42,6 +45,7 @@ class Ground:
         return Shape(self.name, "plane", None, Frame((0.0, 0.0, self.height), turn))
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Contact:
     """How some shapes touch the ground. Every number is a leaf of the model afterwards: `contact/NAME/friction` …"""
@@ -50,26 +54,26 @@ class Contact:
     """`impulse`: rigid, no point goes through; `penalty`: springs (Hunt and Crossley), each contact for itself."""
     shapes: str | Sequence[str] = "*"
     """Names of shapes, or patterns."""
-    friction: Any = 0.8
+    friction: Number = 0.8
     """Coefficient of friction."""
-    restitution: Any = 0.0
+    restitution: Number = 0.0
     """Impulse: speed after an impact for each unit of speed before."""
-    restitution_speed: Any = 0.1
+    restitution_speed: Number = 0.1
     """Impulse: impacts slower than this [m/s] do not bounce."""
-    stiffness: Any = None
+    stiffness: Number | None = None
     """Penalty: force at a depth of 1 m [N/m^exponent]; None: all contacts of a kind, loaded with the weight of the
     whole mechanism, give way by a millimetre."""
-    damping: Any = 1.0
+    damping: Number = 1.0
     """Penalty: share of the force that is added at a closing speed of 1 m/s [s/m]."""
-    exponent: Any = 1.5
+    exponent: Number = 1.5
     """Penalty: of the depth in the force."""
-    friction_speed: Any = 0.01
+    friction_speed: Number = 0.01
     """Penalty: speed within which friction is smoothed [m/s]."""
-    softness: Any = None
+    softness: Number | None = None
     """Impulse: speed that 1 N·s gives the contact itself [1/kg]; None: 10⁻⁶ of that of the whole mass."""
-    erp: Any = 0.2
+    erp: Number = 0.2
     """Impulse: share of the depth that one step corrects."""
-    radius: Any = 0.0
+    radius: Number = 0.0
     """Rounding of edges and corners [m], inside the shape."""
 
 
@@ -84,12 +88,13 @@ SOFT = 1e-6
 """Softness as a share of one over the whole mass, where none is given."""
 
 
+@check_arguments
 def with_contact(
     model: Model,
     contact: Contact | ContactKind | Sequence[Contact] = "impulse",
     *,
     ground: Ground | None = None,
-    order: str = "impact",
+    order: Literal["impact", "plain", "b"] = "impact",
     sweeps: int = 30,
     newton: int = 4,
 ) -> Model:
@@ -135,6 +140,7 @@ def with_contact(
     return made
 
 
+@check_arguments
 def without_contact(model: Model) -> Model:
     """The model, whose shapes touch nothing."""
     nothing: dict[str, Any] = {f"contact_{n}": np.zeros(0) for n in NUMBERS}

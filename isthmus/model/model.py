@@ -286,11 +286,17 @@ class Model(JointFields):
         return as_text(self)
 
 
+FAMILIES = ("gravity", "link", "joint", "mimic", "point", "shape", "contact")
+"""First parts of the names of leaves, in their order."""
+
+
 @functools.cache
 def leaf_fields() -> tuple[tuple[str, LeafSpec], ...]:
     """The leaves of a model: name of the field, and what it is."""
-    fields = dataclasses.fields(Model)
-    return tuple((f.name, f.metadata["leaf"]) for f in fields if "leaf" in f.metadata)
+    found = [
+        (f.name, f.metadata["leaf"]) for f in dataclasses.fields(Model) if "leaf" in f.metadata
+    ]
+    return tuple(sorted(found, key=lambda pair: FAMILIES.index(pair[1].name.split("/")[0])))
 
 
 def _index_of(rows: Any, leaf: AnyArray, field: str) -> Any:

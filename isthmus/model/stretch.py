@@ -32,7 +32,7 @@ def stretch(
     grows with the length. The length runs from the link's joint to its children's (to its centre of mass where it
     has none, or they sit at its own); `axis`, a vector in the link's frame, says otherwise.
     """
-    if not is_traced(factor) and not (np.isfinite(factor) and factor > 0):
+    if not is_traced(factor) and not (np.isfinite(float(factor)) and factor > 0):
         raise BadOption(f"a link can be stretched by a positive factor only, not by {factor!r}.")
     if axis is not None and np.shape(axis) != (3,):
         raise BadOption(f"stretch: axis must be three numbers x, y, z, not {axis!r}.")

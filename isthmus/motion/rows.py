@@ -93,7 +93,7 @@ def split(
     if sum(x is not None for x in (at, parts, share, gap)) != 1:
         raise BadOption("split needs exactly one of at=, parts=, share=, gap=.")
     if at is not None:
-        cuts = np.searchsorted(t, np.asarray(at, dtype=np.float64), side="left")
+        cuts = np.searchsorted(t, np.asarray(sorted(at), dtype=np.float64), side="left")
     elif parts is not None:
         if not 1 <= parts <= t.size:
             raise BadOption(f"parts must lie between 1 and {t.size}, the rows; it is {parts!r}.")

@@ -114,7 +114,10 @@ def _filtered(name: str, x: np.ndarray, sos: np.ndarray) -> np.ndarray:
         quads = x[..., place].reshape(len(x), -1, 4)
         whole = [quaternions.continuous(quads[:, i]) for i in range(quads.shape[1])]
         x[..., place] = np.stack(whole, axis=1).reshape(x[..., place].shape)
-    smooth = sosfiltfilt(sos, x, axis=0)
+    try:
+        smooth = sosfiltfilt(sos, x, axis=0)
+    except np.linalg.LinAlgError:  # an order so high that its coefficients are lost in rounding
+        raise BadOption("this filter cannot be computed: lower its order.") from None
     if place:
         smooth[..., place] = quaternions.normalise(smooth[..., place])
     return smooth

@@ -66,7 +66,10 @@ def widths(kind: str) -> tuple[int, int]:
 def spans(joints: Iterable[tuple[str, str]]) -> list[Span]:
     """The rows of each joint, one joint after the other."""
     found, nq, nv = [], 0, 0
-    for name, kind in joints:
+    for joint in joints:
+        if not isinstance(joint, tuple | list) or len(joint) != 2:
+            raise BadMotion(f"joints of a motion are pairs of name and kind, not {joint!r}.")
+        name, kind = joint
         wide_q, wide_v = widths(kind)
         found.append(Span(name, kind, range(nq, nq + wide_q), range(nv, nv + wide_v)))
         nq, nv = nq + wide_q, nv + wide_v

@@ -18,6 +18,7 @@ from jaxtyping import Float
 
 from isthmus.model.arrays import as_leaf, taken
 from isthmus.networks.charts import chart_of
+from isthmus.networks.seen import FADING, share_inside
 from isthmus.spatial import rotations
 from isthmus.types import AnyArray
 
@@ -128,6 +129,8 @@ class Wired(eqx.Module):
     """Signals of the last step that it reads, as they are before the first."""
     recipe: Any = eqx.field(static=True, default=None)
     """The `Wire` it was made from."""
+    seen: Float[AnyArray, "2 inputs"] | None = eqx.field(default=None, converter=as_leaf)
+    """Lowest and highest inputs, before scaling, in the motions that it was scaled by or fitted to; None: unknown."""
 
     @property
     def name(self) -> str:
@@ -140,6 +143,12 @@ class Wired(eqx.Module):
         inner = getattr(net, "net", net) if hasattr(net, "law") else net
         name = getattr(inner, "kind", None) or type(inner).__name__
         return name if inner is net else f"{type(net).__name__} {name}"
+
+    @property
+    def fades(self) -> bool:
+        """Whether the correction fades out where inputs leave the range that was seen, if that is known."""
+        asked = getattr(self.recipe, "fade", None)
+        return fades_by_default(self.plan) if asked is None else asked
 
     @property
     def weights(self) -> int:
@@ -160,34 +169,33 @@ class Wired(eqx.Module):
             one if self.plan.units is None else np.broadcast_to(one, (self.plan.units, *one.shape))
         )
 
-    def features(self, values: Lookup) -> AnyArray:
-        """Scaled inputs: a vector, or a row for each unit."""
+    def inputs(self, values: Lookup) -> AnyArray:
+        """What the network reads, before scaling: a vector, or a row for each unit."""
         count = self.plan.units
         axis = 0 if count is None else 1
         parts = [reading.of(values, count) for reading in self.plan.readings]
         if not parts:
             parts = [jnp.zeros((0,) if count is None else (count, 0))]
-        x = parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=axis)
-        return (
-            (x - self.shift) / self.scale
-            if count is None
-            else (x - self.shift[None]) / self.scale[None]
-        )
+        return parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=axis)
 
     def answer(
         self, values: Lookup, memory: AnyArray | None, dt: Any
     ) -> tuple[AnyArray, AnyArray | None]:
         """What the network says, scaled: a vector, or a row for each unit; and what it remembers."""
-        x = self.features(values)
-        if memory is None:
-            if self.plan.units is None:
-                return self.gain * self.net(x), None
-            return jnp.asarray(self.gain)[None] * jax.vmap(self.net)(x), None
+        x = self.inputs(values)
         if self.plan.units is None:
-            y, memory = self.net(x, memory, dt)
-            return self.gain * y, memory
-        y, memory = jax.vmap(lambda a, b: self.net(a, b, dt))(x, memory)
-        return jnp.asarray(self.gain)[None] * y, memory
+            return self._answer_of_unit(x, memory, dt)
+        return jax.vmap(lambda x, memory: self._answer_of_unit(x, memory, dt))(x, memory)
+
+    def _answer_of_unit(
+        self, x: AnyArray, memory: AnyArray | None, dt: Any
+    ) -> tuple[AnyArray, AnyArray | None]:
+        scaled = (x - self.shift) / self.scale
+        y, memory = (self.net(scaled), None) if memory is None else self.net(scaled, memory, dt)
+        y = self.gain * y
+        if self.seen is not None and self.fades:
+            y = y * share_inside(x, self.seen, self.scale)
+        return y, memory
 
     def in_rows(self, y: AnyArray) -> AnyArray:
         """Flat outputs in the shape of the target's rows."""
@@ -226,6 +234,20 @@ class Wired(eqx.Module):
             return change(value, taken(effect, order), taken(offset, order))
         new = change(value[here], taken(effect, there), taken(offset, there))
         return value.at[here].set(new)
+
+
+def fades_by_default(plan: Plan) -> bool:
+    """Whether a wire adds a torque or force to the physics, or scales one."""
+    return plan.target in FADING and can_fade(plan)
+
+
+def can_fade(plan: Plan) -> bool:
+    """Whether the correction may be multiplied by a number from 0 to 1 and keeps its meaning.
+
+    Without the output, `replace` has the value at the neutral state, not that of the physics; and the slope of a
+    potential that fades has a part from the fading.
+    """
+    return plan.mode != "replace" and plan.law != "conservative"
 
 
 def _places(rows: tuple[int, ...], row: Any, count: int) -> tuple[np.ndarray, np.ndarray]:

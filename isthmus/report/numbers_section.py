@@ -55,6 +55,7 @@ def headline(fit: Fit, problem: Problem | None, title: str) -> Markup:
     free = counted(len(fit.estimates), "number")
     said = f"{free} of “{fit.model.name}” fitted to {counted(runs, 'run')}, {counted(data, 'measured value')}. "
     said += _verdict(fit, grades)
+    said += "".join(f" {line}." for line in (fit.networks.lines() if fit.networks else ()))
     top = tag(
         "div",
         tag("span", "isthmus · identification report"),
@@ -254,7 +255,8 @@ def doubts(fit: Fit) -> Markup:
     said = [tag("li", text) for text in fit.undetermined]
     remains = [text[0].upper() + text[1:]] if (text := noise_warning(fit)) else []
     other = [text for text in fit.warnings if text not in fit.undetermined]
-    other = [tag("li", text) for text in [*remains, *other]]
+    moved = [f"{name}: {text}." for name, text in fit.doubtful.items()]
+    other = [tag("li", text) for text in [*remains, *other, *moved]]
     fine = tag(
         "ul",
         tag("li", "Every number that was free has an effect of its own on what was measured."),
@@ -262,7 +264,7 @@ def doubts(fit: Fit) -> Markup:
     )
     return joined(
         tag("h2", "What the data cannot tell"),
-        tag("ul", *said, class_="told") if said else fine,
+        tag("ul", *said, class_="told") if said else joined() if other else fine,
         joined(tag("h3", "Reasons for doubt"), tag("ul", *other, class_="told")) if other else None,
     )
 

@@ -22,6 +22,7 @@ CHANGED = {
     "huber": None,
     "wrap": True,
     "weight_penalty": 0.0,
+    "keep_networks": False,
 }
 """Options of a Problem with their defaults: written only where they differ."""
 

@@ -68,6 +68,13 @@ def page(
 ) -> str:
     """The text of the page: the same for the same fit."""
     problem = problem or fit.problem
+    if (
+        problem is not None
+        and problem.trained
+        and fit.networks is not None
+        and not fit.networks.kept
+    ):
+        problem = problem.without_networks()
     title = title or f"{fit.model.name}: what the data says"
     sections = sections_of(fit, problem, notes, command)
     links = [tag("a", name, href=f"#{key}") for key, name, _ in sections]

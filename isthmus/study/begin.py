@@ -193,19 +193,20 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
     if len(heavy) < len(model.link_names):
         names = [f"link/{model.link_names[k]}/mass" for k in heavy]
     masses = [float(model.link_mass[k]) for k in heavy]
+    whole = _torques_measured(motions)
     for k, name in enumerate(names):
         own = masses if len(names) == 1 else masses[k : k + 1]
         if own:
             low, high = min(own) / MASS_SPAN, max(own) * MASS_SPAN
-            yield _entry(name, low, high, f"in the file: {', '.join(f'{m:.4g}' for m in own)} kg")
+            words = f"in the file: {', '.join(f'{m:.4g}' for m in own)} kg"
+            yield _entry(name, low, high, words, used=not whole)
     if model.dof:
         damping = ", ".join(f"{x:.4g}" for x in np.ravel(model.get("joint/damping")))
         unit = unit_for("N·m·s/rad|N·s/m", model.joint_kinds)
         yield _entry("joint/*/damping", 0.0, None, f"in the file: {damping} {unit}")
         yield _entry("joint/*/friction", 0.0, None, "dry friction", used=False)
-    yield _entry(
-        "link/*/inertial", None, None, "mass, centre of mass and inertia of every body", used=False
-    )
+    words = "mass, centre of mass and inertia of every body"
+    yield _entry("link/*/inertial", None, None, words, used=whole)
     for k in moving[:1]:
         yield _entry(
             f"stretch/{model.link_names[k]}", 0.5, 2.0, "a length, as a factor", used=False
@@ -213,6 +214,11 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
     yield _entry("delay/joint/position", -0.02, 0.02, "of the sensors [s]", used=False)
     if any(m.v is None for m in motions):
         yield _entry("start/velocity", None, None, "velocities were not measured", used=False)
+
+
+def _torques_measured(motions: Sequence[Motion]) -> bool:
+    """Whether whole inertias can be found by inverse dynamics: a mass alone, with a wrong inertia held, is biased."""
+    return all("joint/motor_torque" in (m.signals or {}) for m in motions)
 
 
 def _moving(model: Model) -> list[int]:
@@ -242,6 +248,10 @@ def _wires() -> str:
 
 
 def _loss(model: Model, motions: Sequence[Motion]) -> str:
+    if _torques_measured(motions):
+        return """# What is compared (docs/identify.md)
+[loss]
+kind = "torque"  # torques that the motion needs, against measured ones; or windows, multiple_shooting …"""
     rows = [np.diff(np.asarray(m.t)) for m in motions]
     dt = float(np.median(np.concatenate(rows))) if rows else WINDOW / STEPS
     steps = max(5, round(WINDOW / dt))

@@ -65,9 +65,14 @@ def earlier(problem: Problem, folder: Path) -> Any:
     """The usual start and, in a second row, where an earlier fit ended."""
     parameters = problem.parameters
     found = Fit.load(folder, like=problem.template)
-    if tuple(found.estimates) != parameters.names:
+    names, free = parameters.names, np.ones(parameters.size, bool)
+    if found.networks is not None and not found.networks.kept:
+        names = tuple(name for name in names if not name.startswith("network/"))
+        free = ~parameters.is_weight()
+    if tuple(found.estimates) != names:
         raise BadFile(
             f"the fit in {str(folder)!r} has other free numbers: it cannot be resumed, only replaced."
         )
-    rows = np.stack([problem.evaluation.start[: parameters.size], found.x[: parameters.size]])
+    rows = np.tile(problem.evaluation.start[: parameters.size], (2, 1))
+    rows[1, free] = found.x[: free.sum()]
     return np.clip(rows, parameters.low, parameters.high) * parameters.scale

@@ -18,7 +18,7 @@ from isthmus.describe.files import read_bytes
 from isthmus.entry import check_arguments
 from isthmus.errors import BadStudy, IsthmusError, warn_renamed
 from isthmus.identify.parameters.free import Free
-from isthmus.identify.problem import Problem
+from isthmus.identify.problem import CROSS, Problem
 from isthmus.identify.search.search import AbstractSearch
 from isthmus.losses.windows import AbstractLoss, Windows
 from isthmus.model.model import Model
@@ -42,8 +42,8 @@ FREE = {
     "each_run": t.FLAG, "prior": t.either(t.NUMBER, t.list_of(t.NUMBER, 2)),
 }  # fmt: skip
 COMPARED = {
-    "signals": t.TEXTS, "huber": t.POSITIVE, "wrap": t.FLAG, "weight_penalty": t.NUMBER,
-    "noise": t.either(t.NUMBER, t.table_with(t.NUMBERS)),
+    "signals": t.TEXTS, "huber": t.POSITIVE, "wrap": t.FLAG, "keep_networks": t.FLAG,
+    "weight_penalty": t.either(t.NUMBER, t.one_of(CROSS)), "noise": t.either(t.NUMBER, t.table_with(t.NUMBERS)),
 }  # fmt: skip
 """What [loss] says besides the kind of stretches."""
 TIME = {

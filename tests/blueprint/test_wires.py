@@ -215,7 +215,7 @@ def test_angles_enter_as_sine_and_cosine_and_turned_bodies_by_their_rotation():
     wired = attached(ist.Wire("gravity", "joint/position", ist.Linear()), model=cube).networks[0]
     q = np.array([1.0, 2.0, 3.0, 0.5, 0.5, 0.5, 0.5])
     flipped = np.concatenate([q[:3], -q[3:]])
-    features = jax.jit(lambda q: wired.features({"joint/position": q}))
+    features = jax.jit(lambda q: wired.inputs({"joint/position": q}))
     one, other = np.asarray(features(q)), np.asarray(features(flipped))
     assert one.shape == (9,)
     np.testing.assert_allclose(one, other)

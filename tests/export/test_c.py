@@ -11,6 +11,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption
+from isthmus.export.c import example
 from tests.native.test_c import COMPILER, FLAGS, needs_a_compiler
 
 
@@ -59,6 +60,21 @@ def test_prescribed_motion_and_past_commands_are_arguments(tmp_path):
     ):
         assert declared in code.header
     assert "rail, whose motion is given" in code.header
+
+
+@needs_a_compiler
+def test_the_range_that_a_network_has_seen_comes_along(tmp_path, key):
+    """The state of the test program lies where a quarter of the correction has faded out."""
+    wire = ist.Wire("joint/torque", reads=["joint/velocity"], net=ist.Constant())
+    fresh = ist.Blueprint([wire]).attach(ist.library.pendulum(1), key=key)
+    _, v, _ = example(fresh)
+    endless = eqx.tree_at(lambda m: m.networks[0].net.value, fresh, np.ones(1))
+    seen = np.stack([v - 1.0, v - 0.1])
+    where = lambda m: m.networks[0].seen
+    fading = eqx.tree_at(where, endless, seen, is_leaf=lambda x: x is None)
+    assert ist.export_c(fading).source != ist.export_c(endless).source
+    code = exported(tmp_path, fading, parameters="arguments")
+    assert "network_torque_seen[2]" in code.header
 
 
 @needs_a_compiler

@@ -150,7 +150,8 @@ def fit() -> ist.Fit:
     estimates = {f"link/rod_{k}/mass": Estimate(1.0 + k, 0.1, "kg", 1.0) for k in (1, 2)}
     return ist.Fit(
         hybrid(), estimates, eye, eye, 0.9, {"joint/position": (0.1, 0.01)}, {"joint/position": (0.2, 0.02)},
-        "converged", 0.5, (3.0, 0.5), 12, 1.5, ("a warning",), (), {"seed": 0}, np.ones(2), ((3.0, 0.5), (2.0, 1.0)),
+        "converged", 0.5, (3.0, 0.5), 12, 1.5, ("a warning",), (), {"seed": 0}, np.ones(2),
+        islands=((3.0, 0.5), (2.0, 1.0)),
     )  # fmt: skip
 
 

@@ -49,10 +49,10 @@ def test_a_bounded_quadratic_is_solved_exactly():
     for _ in range(20):
         J, r = rng.standard_normal((12, 5)), rng.standard_normal(12)
         low, high = -0.2 * rng.random(5), 0.2 * rng.random(5)
-        X, tiny = np.zeros((1, 5)), np.array([1e-14])
+        H, X = Dense((J.T @ J)[None]), np.zeros((1, 5))
         for _ in range(20):
             g = (J.T @ (J @ X[0] + r))[None]
-            X = X + bounded_step(Dense((J.T @ J)[None]), g, X, tiny, low, high)
+            X = X + bounded_step(H, g, X, 1e-14 * H.diagonal(), low, high)
         oracle = least_squares(
             lambda x, J=J, r=r: J @ x + r, np.zeros(5), bounds=(low, high), gtol=1e-14
         ).x
@@ -92,8 +92,8 @@ def test_a_step_is_the_best_one_that_stays_in_the_box():
     J = draw.standard_normal((200, 8, 6))
     H, g = J.transpose(0, 2, 1) @ J, 20.0 * draw.standard_normal((200, 6))
     X = draw.uniform(0.0, 1.0, (200, 6)).round(1)
-    damping, low, high = np.full(200, 0.1), np.zeros(6), np.ones(6)
-    step = bounded_step(Dense(H), g, X, damping, low, high)
+    low, high = np.zeros(6), np.ones(6)
+    step = bounded_step(Dense(H), g, X, 0.1 * np.einsum("ijj->ij", H), low, high)
     slope = g + np.einsum("ijk,ik->ij", H, step) + 0.1 * np.einsum("ijj->ij", H) * step
     at_low, at_high = X + step < 1e-12, X + step > 1.0 - 1e-12
     assert np.all((X + step > -1e-12) & (X + step < 1.0 + 1e-12))

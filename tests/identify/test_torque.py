@@ -7,13 +7,15 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
+from scipy.signal import butter, sosfiltfilt
 
 import isthmus as ist
 from isthmus.dynamics import inverse_dynamics
-from isthmus.errors import BadMotion, BadOption, BadShape
+from isthmus.errors import BadMotion, BadOption, BadShape, FitWarning
 from isthmus.identify.torque.data import PIECE, _rows
 from isthmus.identify.torque.realisable import is_realisable
-from isthmus.identify.torque.regressor import parameter_vector
+from isthmus.identify.torque.regressor import OF_JOINT, parameter_vector
+from isthmus.identify.torque.result import TorqueFit
 from isthmus.identify.torque.start import start_from_torque, torque_fit
 from tests import trees
 from tests.oracles.quantities import sample
@@ -41,7 +43,7 @@ def measured() -> tuple[np.ndarray, ...]:
     """A motion of the true arm, and its motor torques."""
     x = waves(TRUE, 0)
     with jax.enable_x64(True):
-        Y, known, _ = _rows(TRUE, *x, JOINTS)
+        Y, known, _ = _rows(TRUE, *x, np.zeros_like(x[0]), JOINTS)
     return *x, np.asarray(Y) @ parameter_vector(TRUE, joints=JOINTS) + np.asarray(known)
 
 
@@ -51,7 +53,7 @@ def all_realisable(model: ist.Model) -> bool:
 
 
 def test_without_noise_base_parameters_and_friction_are_exact(measured):
-    fit = torque_fit(GUESS, *measured)
+    fit = torque_fit(GUESS, *measured, joints=JOINTS)
     true = fit.base.of(parameter_vector(TRUE, joints=JOINTS))
     assert len(fit.base) == 43 + 14
     np.testing.assert_allclose(fit.least_squares, true, rtol=1e-7, atol=1e-8)
@@ -64,7 +66,7 @@ def test_without_noise_base_parameters_and_friction_are_exact(measured):
 def test_with_noise_the_truth_is_within_the_errors_and_the_robot_could_exist(measured, noise):
     *x, tau = measured
     draw = np.random.default_rng(1)
-    fit = torque_fit(GUESS, *x, tau + noise * draw.normal(size=tau.shape))
+    fit = torque_fit(GUESS, *x, tau + noise * draw.normal(size=tau.shape), joints=JOINTS)
     true = fit.base.of(parameter_vector(TRUE, joints=JOINTS))
     off = (fit.least_squares - true) / fit.error
     assert np.max(np.abs(off)) < 4.5
@@ -81,14 +83,14 @@ def test_torques_that_were_not_measured_and_joints_at_their_stops_do_not_count(m
     tau[:, 2] = tau[:40] = np.nan
     q[:40, 5], tau[:40, 5] = 4.0, 1e6  # its travel ends at 3.7
     a[7, 0] = np.nan
-    fit = torque_fit(GUESS, q, v, a, tau)
+    fit = torque_fit(GUESS, q, v, a, tau, joints=JOINTS)
     assert np.isnan(fit.rms[0, 2])
     np.testing.assert_allclose(np.delete(fit.rms[1], 2), 0.0, atol=1e-6)
     assert all_realisable(fit.model)
 
 
 def test_the_table_shows_combinations_and_joints(measured):
-    fit = torque_fit(GUESS, *measured)
+    fit = torque_fit(GUESS, *measured, joints=JOINTS)
     text = str(fit)
     assert "Izz of 'link_1' and 1 more" in text
     assert "friction of 'joint_7'" in text
@@ -154,3 +156,69 @@ def test_what_cannot_be_fitted_is_said_in_a_sentence():
         torque_fit(model, q + np.nan, q, q, q)
     with pytest.raises(BadMotion, match="no torque was measured"):
         torque_fit(model, q, q, q, q + np.nan)
+
+
+def driven(model: ist.Model, seed: int = 2, rows: int = PIECE) -> tuple[np.ndarray, ...]:
+    """Sums of sines of a pendulum of two links, and its motor torques with some noise."""
+    draw = np.random.default_rng(seed)
+    w, phase = draw.uniform(0.5, 5.0, (2, 2, 4))
+    at = np.linspace(0.0, 12.0, rows)[:, None, None] * w + phase
+    q, v, a = (0.4 * f.sum(axis=2) for f in (np.sin(at), w * np.cos(at), -w * w * np.sin(at)))
+    with jax.enable_x64(True):
+        Y, known, _ = _rows(model, q, v, a, v, OF_JOINT)
+    tau = np.asarray(Y) @ parameter_vector(model, joints=OF_JOINT) + np.asarray(known)
+    return q, v, a, tau + 0.05 * draw.normal(size=tau.shape)
+
+
+@pytest.fixture(scope="module")
+def kept() -> TorqueFit:
+    """A pendulum with friction on both joints, an offset and a spring on one each, on a base that is not level."""
+    guess = ist.library.pendulum(2, masses=[1.0, 1.0])
+    true = ist.library.pendulum(2, masses=[1.2, 0.9]).set("gravity", [0.3, 0.0, -9.8])
+    true = true.set("joint/friction", [0.4, 0.2]).set("joint/torque_offset", [0.5, 0.0])
+    return torque_fit(guess, *driven(true.set("joint/stiffness", [0.0, 0.6])))
+
+
+def test_terms_are_kept_on_the_joints_that_have_them_and_named(kept):
+    terms = {term.name: term for term in kept.terms}
+    assert terms["friction"].fitted == kept.dofs
+    assert terms["stiffness"].fitted == kept.dofs[1:]
+    assert terms["offset"].fitted == kept.dofs[:1]
+    for name in ("armature", "stiction", "load_friction", "damping"):
+        assert terms[name].fitted == (), name
+    for name in ("friction", "stiffness", "offset", "tilt"):
+        assert terms[name].error[0] < 0.9 * terms[name].error[1], name
+    np.testing.assert_allclose(kept.model.joint_friction, [0.4, 0.2], atol=0.03)
+    np.testing.assert_allclose(kept.model.joint_torque_offset, [0.5, 0.0], atol=0.03)
+    np.testing.assert_allclose(kept.model.joint_stiffness, [0.0, 0.6], atol=0.05)
+    np.testing.assert_allclose(kept.judged, 0.05, rtol=0.15)
+    assert "error with" in str(kept)
+
+
+def test_a_base_that_is_not_level_turns_gravity_and_keeps_its_size(kept):
+    np.testing.assert_allclose(kept.model.gravity[0], 0.3, atol=0.03)
+    np.testing.assert_allclose(np.linalg.norm(kept.model.gravity), 9.81, rtol=1e-3)
+    np.testing.assert_allclose(kept.tilt, 0.3 / 9.8, atol=0.004)
+
+
+def test_masses_far_from_the_description_are_named():
+    heavy = driven(ist.library.pendulum(2, masses=[9.0, 8.0]))
+    with pytest.warns(FitWarning, match=r"far from the description: 'rod_1' .* kg \(was 1\)"):
+        fit = torque_fit(ist.library.pendulum(2), *heavy, joints=())
+    assert fit.notes[0] in str(fit)
+
+
+def test_torques_that_were_filtered_are_compared_with_filtered_ones():
+    """Dry friction changes sign at once; a filter rounds that, and least squares without one finds too little."""
+    model = ist.library.pendulum(2).set("joint/friction", 0.5)
+    q, v, a, tau = driven(model, rows=4 * PIECE)
+    sos = butter(5, 1.5, fs=4 * PIECE / 12.0, output="sos")
+    signals = {"joint/motor_torque": sosfiltfilt(sos, tau, axis=0), "joint/acceleration": a}
+    motion = ist.Motion(12.0 / (4 * PIECE) * np.arange(len(q)), q, v, signals)
+    guess = ist.library.pendulum(2)
+    fits = [start_from_torque(guess, motion, joints=["friction"], lowpass=f) for f in (None, 1.5)]
+    off = [np.abs(fit.model.joint_friction - 0.5).max() for fit in fits]
+    assert off[1] < 0.02 < off[0]
+    assert np.all(fits[1].rms[2] < 0.5 * fits[0].rms[2])
+    with pytest.raises(BadOption, match="lowpass is 1000"):
+        start_from_torque(guess, motion, joints=["friction"], lowpass=1000.0)

@@ -1,13 +1,15 @@
 """The loss of inverse dynamics: torques that the measured motion needs, against measured ones."""
 
 import dataclasses
+import warnings
 
 import jax
 import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.errors import BadLog, BadOption
+from isthmus.errors import BadLog, BadOption, FitWarning
+from isthmus.spatial import inertia
 
 ROBOT = ist.library.pendulum(2).set("joint/friction_speed", 0.3)
 TRUTH = (
@@ -104,3 +106,23 @@ def test_a_wire_that_inverse_dynamics_does_not_compute_is_refused(log):
     hybrid = ist.Blueprint([wire]).attach(ROBOT, key=jax.random.key(0))
     with pytest.raises(BadOption, match="does not see the wire 'torque'"):
         ist.Problem(hybrid, log, free=[ist.Free("network/*")], loss="torque")
+
+
+def test_whole_inertias_converge_within_thirty_steps_to_less_than_the_truth_leaves(log):
+    """The motion in a plane leaves most of their twenty numbers undetermined, and the noise pulls some to the edge."""
+    draw, added = np.random.default_rng(0), np.array([0.4, -0.2])
+    noise = 0.05 * draw.standard_normal(TORQUE.shape)
+    noisy = dataclasses.replace(log, signals={"joint/control": TORQUE + added[None] + noise})
+    names = ("link/*/inertial", "joint/*/damping", "joint/*/friction", "offset/joint/control")
+    free = [ist.Free(name) for name in names]
+    with warnings.catch_warnings(action="ignore", category=FitWarning):  # of what is not determined
+        fit = ist.fit(ist.Problem(ROBOT, noisy, free=free, loss="torque"))
+    assert any("of the inertias of link/rod_1" in text for text in fit.undetermined)
+    assert fit.status == "converged"
+    assert len(fit.history) <= 31
+    assert fit.errors["joint/control"][1] <= np.sqrt(np.mean(np.square(noise)))
+    found = [fit[f"offset/joint/{name}/control"].value for name in ROBOT.joint_names]
+    np.testing.assert_allclose(found, added, atol=0.1)
+    for i in range(2):
+        ten = (np.asarray(getattr(fit.model, f"link_{x}")[i]) for x in ("mass", "com", "inertia"))
+        assert np.all(np.isfinite(inertia.to_log_cholesky(*ten)))

@@ -37,6 +37,10 @@ class Rastrigin(Evaluation):
         return np.full(self.size, 5.0)
 
     @property
+    def bent(self) -> np.ndarray:
+        return np.zeros(self.size, dtype=bool)
+
+    @property
     def fingerprint(self) -> str:
         return f"rastrigin {self.dimension} {self.depth} {self.centre}"
 

@@ -55,6 +55,15 @@ def test_logs_without_velocities_and_commands_are_said_to_be_so(place):
     assert "heldout = 0.2" in text
 
 
+def test_logs_with_measured_torques_propose_whole_inertias_by_inverse_dynamics(place):
+    motion = log(0)
+    signals = {"joint/motor_torque": motion.signals["joint/control"]}
+    ist.Motion(motion.t, motion.q, motion.v, signals, motion.joints).save("torques.csv")
+    study = ist.Study.from_table(tomllib.loads(begin_study("library:pendulum", ["torques.csv"])))
+    assert [free.name for free in study.free] == ["joint/*/damping", "link/*/inertial"]
+    assert study.loss == ist.TorqueLoss()
+
+
 def test_all_that_is_missing_is_said_at_once(place):
     with pytest.raises(BadStudy) as caught:
         begin_study("amr.urdf", ["logs/run_9.csv"])

@@ -43,6 +43,8 @@ steps = 30
 signals = ["joint/position", "joint/velocity"]
 noise = { "joint/position" = 0.001, "joint/velocity" = 0.01 }
 huber = 3.0
+weight_penalty = "cross"
+keep_networks = true
 
 [time]
 substeps = 2
@@ -90,6 +92,7 @@ def test_paths_start_at_the_folder_of_the_file(tmp_path):
     assert (len(problem.logs), len(problem.heldout_logs)) == (2, 1)
     assert problem.scheme.substeps == 2
     assert len(problem.template.networks) == 1
+    assert (problem.weight_penalty, problem.keep_networks) == ("cross", True)
 
 
 @pytest.mark.filterwarnings("ignore::isthmus.errors.DescriptionWarning")
@@ -120,6 +123,7 @@ low = "a"
 [loss]
 kind = "windws"
 noise = "loud"
+weight_penalty = "auto"
 [search]
 kind = "levenberg_marquard"
 [output]
@@ -142,6 +146,7 @@ target = "joint/torque"
         "heldout must be",
         "[loss]: there is no kind 'windws'. Did you mean 'windows'?",
         "[loss]: noise must be",
+        "[loss]: weight_penalty must be a number or one of 'cross', not 'auto'",
         "[search]: there is no kind 'levenberg_marquard'. Did you mean 'levenberg_marquardt'?",
         "[output]: formats has 'pdf'",
         "[time]: integrator must be one of",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.identify.answer.comparison import Comparison
 from isthmus.identify.answer.quality import Errors
 from isthmus.model.model import Model
 
@@ -54,5 +55,11 @@ class AbstractFit:
     """What decided the result."""
     x: np.ndarray
     """The point that the search found, in its own coordinates."""
+    lacking: str = ""
+    """What the model lacks, by its residuals, in words; empty: nothing significant, or nobody looked."""
+    doubtful: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Estimates that would move far if the model had what it lacks, with a sentence about each."""
     islands: tuple[tuple[float, ...], ...] = ()
     """The best loss of each start after each step; empty where there was one."""
+    networks: Comparison | None = None
+    """Held-out motion with the networks that were trained and without them; None: nothing to compare."""

@@ -23,6 +23,7 @@ from isthmus.files.load import load as load_model
 from isthmus.files.save import save as save_model
 from isthmus.files.topology import with_extras
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
+from isthmus.identify.answer.comparison import Comparison
 from isthmus.model.model import Model
 from isthmus.motion.files import npz_arrays
 
@@ -34,11 +35,12 @@ FIELDS = {
     "warnings": t.list_of(t.ANY_TEXT), "undetermined": t.list_of(t.ANY_TEXT), "errors": ERRORS,
     "heldout": t.either(ERRORS, t.NOTHING), "estimates": t.table_with(t.TABLE),
     "islands": t.list_of(t.list_of(t.ANY_NUMBER)), "digests": t.table_with(t.ANY_TEXT),
+    "lacking": t.ANY_TEXT, "doubtful": t.table_with(t.ANY_TEXT),
 }  # fmt: skip
 """What stands in `fit.json`, besides its format and the model."""
 SHAPES = {"covariance": 2, "correlations": 2, "x": 1}
 """Arrays in `fit.npz`, and how many axes they have."""
-OPTIONAL = ("islands", "digests")
+OPTIONAL = ("islands", "digests", "lacking", "doubtful")
 ESTIMATE = {"value": t.ANY_NUMBER, "error": t.ANY_NUMBER, "unit": t.ANY_TEXT, "start": t.ANY_NUMBER}
 TEXT, ARRAYS, MODEL = "fit.json", "fit.npz", "model.safetensors"
 
@@ -55,7 +57,9 @@ def save(fit: AbstractFit, folder: Path) -> Path:
         "estimates": {n: dataclasses.asdict(e) for n, e in fit.estimates.items()},
         "noise": fit.noise, "errors": fit.errors, "heldout": fit.heldout, "status": fit.status, "loss": fit.loss,
         "history": fit.history, "evaluations": fit.evaluations, "seconds": fit.seconds,
+        "networks": None if fit.networks is None else dataclasses.asdict(fit.networks),
         "islands": fit.islands, "warnings": fit.warnings, "undetermined": fit.undetermined, "settings": fit.settings,
+        "lacking": fit.lacking, "doubtful": fit.doubtful,
     }  # fmt: skip
     with whole_file(folder / TEXT) as file:  # last: it says which files belong to it
         file.write(json.dumps(text, indent=1, default=float).encode())
@@ -80,6 +84,8 @@ def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -
             model = _model_of_first_format(text["model"], arrays, like, folder)
     else:
         model = load_model(folder / MODEL, networks=networks)
+    with opened(folder / TEXT, "text of a fit"):
+        compared = _comparison(text.get("networks"))
     pairs = lambda errors: None if errors is None else {n: (a, b) for n, (a, b) in errors.items()}
     same = ("noise", "status", "loss", "evaluations", "seconds", "settings")
     return {
@@ -91,7 +97,18 @@ def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -
         "errors": pairs(text["errors"]) or {},
         "heldout": pairs(text["heldout"]),
         "islands": tuple(map(tuple, text.get("islands", ()))),
+        "lacking": text.get("lacking", ""),
+        "doubtful": text.get("doubtful", {}),
+        "networks": compared,
     }
+
+
+def _comparison(data: dict[str, Any] | None) -> Comparison | None:
+    """Held-out motion with networks and without, as `save` wrote it."""
+    if data is None:
+        return None
+    pairs = lambda table: {name: tuple(pair) for name, pair in table.items()}
+    return Comparison(pairs(data["errors"]), data["helps"], data["kept"], pairs(data["outside"]))
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.identify.evaluate.evaluation import Evaluation
+from isthmus.phases import counted
 
 MIN_SHARE = 0.03
 """Share of a direction below which a number has no part in it."""
@@ -32,10 +33,16 @@ class Undetermined:
     """What else can have the same effect."""
     linear: bool = False
     """Whether the combinations are sums, whose weights hold near the estimates."""
+    open_inertias: int = 0
+    """How many combinations of the inertias of whole bodies, `names`, are not determined."""
 
     def __str__(self) -> str:
         if self.rival:
             return f"{', '.join(self.names)} cannot be distinguished from what the {self.rival} can do."
+        if self.open_inertias:
+            which = f"{counted(self.open_inertias, 'combination')} of the inertias of {', '.join(self.names)}"
+            verb = "is" if self.open_inertias == 1 else "are"
+            return f"{which} {verb} not determined: a prior on link/*/inertial would choose among them."
         if not self.combinations:
             have = "has" if len(self.names) == 1 else "have"
             return f"{', '.join(self.names)} {have} no effect on what is compared."
@@ -52,16 +59,24 @@ def undetermined(
     if len(names) != len(z):
         return ()
     share = null @ null.T
-    found = []
+    found, bodies, open_ = [], {}, 0
     for part in components(np.abs(share) > MIN_SHARE * MIN_SHARE):
         rows = null[part]
         basis = np.linalg.svd(rows, full_matrices=False)
         own = basis[0][:, basis[1] > MIN_SHARE]
+        bent = evaluation.bent[part]
         physical = [names[k] for k in part if not names[k].startswith("network/")]
         if len(physical) < len(part):  # weights of networks are always redundant
             found += [Undetermined(tuple(physical), (), "networks")] if physical else []
+        elif bent.any():  # their entries of z are not the numbers that their names mean
+            others = tuple(names[k] for k in np.array(part)[~bent])
+            found += [Undetermined(others, (), "inertias")] if others else []
+            bodies |= dict.fromkeys(names[k].rsplit("/", 1)[0] for k in np.array(part)[bent])
+            open_ += own.shape[1]
         elif own.size:
             found.append(_in_words(evaluation, z, names, np.array(part), own))
+    if open_:
+        found.append(Undetermined(tuple(bodies), (), open_inertias=open_))
     return tuple(found)
 
 

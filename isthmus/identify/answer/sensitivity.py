@@ -2,6 +2,7 @@
 
 With residuals `r`, Jacobian `J` and `N` data, the noise is `s² = rᵀr / (N − p)` and the covariance `s² (JᵀJ)⁻¹`
 (Nocedal and Wright 2006, chapter 10). Directions in which `JᵀJ` vanishes are left out of it and described in words.
+Where torques are compared, errors include what `model_error.py` finds.
 """
 
 from __future__ import annotations
@@ -11,11 +12,17 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.identify.answer.columns import columns_of, fits_in_memory
+from isthmus.identify.answer.model_error import model_error
 from isthmus.identify.answer.null_space_text import Undetermined, undetermined
 from isthmus.identify.evaluate.evaluation import Evaluation
 
 VANISHING = 1e-10
 """Eigenvalue, relative to the largest, below which a direction is not determined at all."""
+DOUBTFUL, RELEVANT = 1.5, 0.05
+"""An estimate is doubtful if it would move by so many of its errors by noise, and by such a share of its value."""
+MAX_CAUSES = 4
+"""Number of causes that are listed."""
 AT_BOUND = 1e-6
 """Share of its scale within which a number counts as being at its bound."""
 
@@ -33,6 +40,10 @@ class Sensitivity:
     at_bound: tuple[str, ...]
     undetermined: tuple[str, ...]
     """In words."""
+    lacking: str = ""
+    """What the model lacks, by its residuals, in words."""
+    doubtful: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Estimates that would move far if the model had what it lacks, with a sentence about each."""
 
     @property
     def correlations(self) -> Float[np.ndarray, "p p"]:
@@ -40,6 +51,12 @@ class Sensitivity:
         size = np.sqrt(np.diag(self.covariance))
         safe = np.where(size > 0, size, 1.0)
         return self.covariance / safe[:, None] / safe[None]
+
+    def widened(self, ratio: float) -> Sensitivity:
+        """The same where held-out data differ by `ratio` times as much as fitted data; never narrower."""
+        wide = max(1.0, ratio) if np.isfinite(ratio) else 1.0
+        errors, C = wide * self.errors, wide**2 * self.covariance
+        return dataclasses.replace(self, errors=errors, covariance=C)
 
 
 def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivity:
@@ -55,13 +72,48 @@ def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivi
     values, report = parameters.reported(z)
     size = np.where(np.abs(z) > 1e-9, np.abs(z), 1.0)  # directions are judged by relative change
     inverse, null = pseudo_inverse(H * size[:, None] * size[None], held)
+    lacking, doubtful = "", {}
     C = noise**2 * report @ (size[:, None] * inverse * size[None]) @ report.T
     errors = _errors(C, report, size, null, held)
     null = physical(null, parameters.is_weight())
     open_ = undetermined(evaluation, z, null) if null.size else ()
     names = parameters.names
+    plain = not evaluation.plan.loss.simulates and not parameters.is_weight().any()
+    if plain and fits_in_memory(evaluation, p):
+        C, lacking, doubtful = of_model_error(evaluation, x, values, report, held)
+        doubtful = {
+            n: doubtful[n]
+            for n, e in zip(names, errors, strict=True)
+            if np.isfinite(e) and n in doubtful
+        }
+        errors = np.where(np.isfinite(errors), np.sqrt(np.diag(C)), errors)
     stuck = tuple(names[k] for k in np.flatnonzero(held)) if len(names) == p else ()
-    return Sensitivity(values, errors, C, noise, stuck, tuple(map(str, open_)))
+    words = tuple(map(str, open_))
+    return Sensitivity(values, errors, C, noise, stuck, words, lacking, doubtful)
+
+
+def of_model_error(
+    evaluation: Evaluation, x: np.ndarray, values: np.ndarray, report: np.ndarray, held: np.ndarray
+) -> tuple[np.ndarray, str, dict[str, str]]:
+    """Covariance of the reported numbers, scaled to errors that include the shift by what lacks; what lacks; doubts."""
+    precision, pull = evaluation.prior.precision, evaluation.prior.gradient(x[None])[0]
+    found = model_error(columns_of(evaluation, x), precision, pull, ~held)
+    by_noise = [report @ C @ report.T for C in (found.alone, found.beside)]
+    noise = np.sqrt(np.maximum(*(np.diag(C) for C in by_noise)))
+    shift, parts = report @ found.shift, found.parts @ report.T
+    scale = np.hypot(noise, shift) / np.sqrt(np.maximum(np.diag(by_noise[1]), 1e-300))
+    C = by_noise[1] * scale[:, None] * scale[None]
+    far = np.abs(shift) > np.maximum(DOUBTFUL * noise, RELEVANT * np.abs(values))
+    names = evaluation.plan.parameters.names
+    doubtful = {}
+    for k in np.flatnonzero(far):
+        cause = found.added[int(np.argmax(parts[:, k] * np.sign(shift[k])))]
+        doubtful[names[k]] = f"it would move by {shift[k]:+.2g}, mostly because of {cause}"
+    if not found.added:
+        return C, "", {}
+    shown = [*found.added[:MAX_CAUSES], *(["…"] if len(found.added) > MAX_CAUSES else [])]
+    share = f"{100 * found.share:.2g} % of the squares of the residuals"
+    return C, f"{', '.join(shown)} would explain {share}", doubtful
 
 
 def unknown(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivity:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
+from isthmus.identify.answer.comparison import NOT_COMPARED
 from isthmus.identify.answer.quality import Errors
 from isthmus.identify.search.as_dict import in_words
 from isthmus.phases import counted
 
 MAX_ROWS_SHOWN = 40
 """Number of estimates that are listed; of the rest, and of weights of networks, only the count is given."""
-MAX_NOISE_RATIO = 3.0
+MAX_NOISE_RATIO = 1.5
 """Residuals above this many times the assumed noise are not explained by noise."""
 
 
@@ -22,7 +23,7 @@ def as_text(fit: AbstractFit) -> str:
     shown = {n: e for n, e in fit.estimates.items() if not n.startswith("network/")}
     listed = dict(list(shown.items())[:MAX_ROWS_SHOWN])
     rows = [("", "estimate", "± error", "start", "unit"), *(_row(n, e) for n, e in listed.items())]
-    lines = columns(rows)
+    lines = [*network_lines(fit), *columns(rows)]
     if left := len(fit.estimates) - len(listed):
         lines.append(
             f"and {counted(left, 'more parameter')}, {len(fit.estimates) - len(shown)} of them weights of networks"
@@ -34,9 +35,19 @@ def as_text(fit: AbstractFit) -> str:
     lines += [f"{how}: {fit.status}; {effort_text}"]
     lines += [f"residual / assumed noise: {fit.noise:.3g}"]
     lines += [f"warning: {text}"] if (text := noise_warning(fit)) else []
+    lines += [f"model error: {fit.lacking}; the errors include that"] if fit.lacking else []
+    lines += [f"doubtful: {name}: {text}" for name, text in fit.doubtful.items()]
     lines += [f"correlated: {a} with {b}, {c:+.3f}" for a, b, c in strong(fit)]
     lines += [f"warning: {text}" for text in fit.warnings]
     return "\n".join(lines)
+
+
+def network_lines(fit: AbstractFit) -> list[str]:
+    """How well the fit predicts with and without networks; empty where none were trained."""
+    if fit.networks is not None:
+        return fit.networks.lines()
+    trained = any(name.startswith("network/") for name in fit.estimates)
+    return [NOT_COMPARED] if trained and fit.heldout is None else []
 
 
 def strong(fit: AbstractFit, most: float = 0.95) -> list[tuple[str, str, float]]:
@@ -92,5 +103,5 @@ def noise_warning(fit: AbstractFit) -> str:
         return ""
     return (
         f"the residual is {fit.noise:.3g} times the noise that was assumed: the model lacks something, the time step "
-        "is too long, or windows start in noisy states (MultipleShooting). Standard errors do not include that."
+        "is too long, or windows start in noisy states (MultipleShooting). Only errors by torque loss include that."
     )

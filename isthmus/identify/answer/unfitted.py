@@ -59,12 +59,20 @@ def unfitted(fit: AbstractFit) -> Model | None:
         return None
     plain = [dataclasses.replace(f, start=None, low=None, high=None, prior=None) for f in free]
     with jax.enable_x64(True):
-        setting = Setting(fit.model)
-        for group in parameters(fit.model, None, plain, lambda model: {}).groups:
-            own = [fit.estimates.get(label) for label in group.labels]
-            if None in own:
-                return None
-            setting = group.apply(setting, _started(group, [e for e in own if e is not None]))
+        setting, groups = (
+            Setting(fit.model),
+            parameters(fit.model, None, plain, lambda model: {}).groups,
+        )
+        if any(label not in fit.estimates for group in groups for label in group.labels):
+            return None
+        estimates = [[fit.estimates[label] for label in group.labels] for group in groups]
+        for group, own in zip(groups, estimates, strict=True):
+            if group.free.name.startswith(
+                "stretch/"
+            ):  # before bodies are set, whose numbers it scales
+                setting = group.apply(setting, 1.0 / jnp.array([e.value for e in own]))
+        for group, own in zip(groups, estimates, strict=True):
+            setting = group.apply(setting, _started(group, own))
         model = setting.settled().model
         return jax.tree.map(lambda x: np.asarray(x, np.float64), model)
 
@@ -72,8 +80,6 @@ def unfitted(fit: AbstractFit) -> Model | None:
 def _started(group: Group, own: Sequence[Estimate]) -> AnyArray:
     """Start values in the coordinates of the search."""
     start = jnp.array([e.start for e in own])
-    if group.free.name.startswith("stretch/"):  # the model is stretched already
-        return start / jnp.array([e.value for e in own])
     if group.direct:
         return start
     return inertia.to_log_cholesky(start[0], start[1:4], start[4:])

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from isthmus.identify.evaluate.arrow_matrix import Arrow
 from isthmus.identify.evaluate.batch import Points, WindowBatch
@@ -97,6 +97,14 @@ class Evaluation:
     @property
     def high(self) -> Float[np.ndarray, " n"]:
         return np.concatenate([self.plan.parameters.high, np.full(self.count * self.own, np.inf)])
+
+    @functools.cached_property
+    def bent(self) -> Bool[np.ndarray, " n"]:
+        """Which entries of `x` are log-Cholesky numbers of bodies, so that quadratic models are good only nearby."""
+        found = np.zeros(self.size, dtype=bool)
+        for body in self.plan.parameters.bodies():
+            found[body] = True
+        return found
 
     @property
     def data(self) -> int:

@@ -45,6 +45,12 @@ class Log:
         return len(self.q)
 
 
+def states_of(log: Log) -> tuple[State, Control]:
+    """The states of a log, missing ones interpolated, and what acted, row by row."""
+    time = log.time + log.dt * np.arange(len(log))
+    return State(log.start_q, log.start_v, None, time), log.control
+
+
 def as_runs(motions: Any) -> list[Motion]:
     """A motion, several, or a batch of them, as a list."""
     if isinstance(motions, Motion | str | Mapping) or not isinstance(motions, Iterable):

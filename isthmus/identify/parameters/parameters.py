@@ -89,6 +89,12 @@ class Parameters:
             np.full(g.start.shape, g.free.name.startswith("network/")) for g in self.groups
         ).astype(bool)
 
+    def bodies(self) -> list[np.ndarray]:
+        """Of each body whose whole inertia is free, the ten entries that are its log-Cholesky numbers."""
+        ends = np.cumsum([len(group.start) for group in self.groups])
+        pairs = zip(self.groups, ends.tolist(), strict=True)
+        return [np.arange(end - len(g.start), end) for g, end in pairs if not g.direct]
+
     # from z to what it means --------------------------------------------------------------------------------
 
     def parts(self, z: AnyArray) -> list[AnyArray]:

@@ -24,7 +24,7 @@ class LengtheningHorizon(AbstractSearch):
 
     def __post_init__(self) -> None:
         rising = all(a < b for a, b in zip(self.shares, self.shares[1:], strict=False))
-        if not self.shares or not rising or self.shares[0] <= 0 or self.shares[-1] != 1.0:
+        if not len(self.shares) or not rising or self.shares[0] <= 0 or self.shares[-1] != 1.0:
             raise BadOption(f"shares must rise from above 0 to 1, not {self.shares!r}.")
 
     def search(

@@ -4,6 +4,10 @@ Each point has its own damping `λ`, which plays the part of a trust region (Nie
 that the gradient presses against are held; those that a step would carry over one stop there, those that would
 rather leave theirs are let go, and the rest is solved again: a step is the best of its quadratic model in the box.
 One call of native code is one iteration of all points.
+
+`λ` multiplies the diagonal of the Gauss-Newton matrix (Marquardt). The log-Cholesky numbers of a body bend, and where
+the data say little about one of them its own entry would allow steps far beyond what the quadratic model is good for;
+raising `λ` for it would slow down all others. There the mean entry of all such numbers is the least that counts.
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ STATISTICAL = 30.0
 """How much larger than the tolerance a relative decrease may be that the noise makes meaningless."""
 NOISE_SHARE = 1e-3
 """Share of the noise's variance that a decrease must reach to mean something."""
+LIGHT = 1e-6
+"""Damping below which a step along the numbers of a body is hardly shortened, so that a small one means convergence."""
 ROUNDS = 6
 """How often a step is solved again because it hit a bound or may leave one; after that, none is left any more."""
 
@@ -97,7 +103,9 @@ def advance(
     """One iteration of the points `going`."""
     X, g, H = state.X[going], state.normal.gradient[going], state.normal.matrix.take(going)
     cost = state.normal.cost[going]
-    step = bounded_step(H, g, X, state.damping[going], evaluation.low, evaluation.high)
+    light = (not evaluation.bent.any()) | (state.damping[going] <= LIGHT)
+    D = state.damping[going, None] * weights(H, evaluation.bent)
+    step = bounded_step(H, g, X, D, evaluation.low, evaluation.high)
     longest = np.abs(step).max(axis=1, keepdims=True)
     step = step * np.minimum(1.0, options.reach / np.maximum(longest, 1e-300))
     predicted = -(np.einsum("ij,ij->i", g, step) + 0.5 * np.einsum("ij,ij->i", step, H.times(step)))
@@ -118,8 +126,8 @@ def advance(
     enough = options.tolerance
     if not evaluation.matrix_is_cheap:
         enough = meaningless(options.tolerance, evaluation.data)
-    flat = predicted <= enough * np.maximum(cost, 1e-300)
-    slow = better & (cost - new_cost <= enough * cost) & (gain > 0.25)
+    flat = (predicted <= enough * np.maximum(cost, 1e-300)) & (light | ~better)
+    slow = better & (cost - new_cost <= enough * cost) & (gain > 0.25) & light
     _damp(state, going, better, gain)
     finished = small | flat | slow
     state.done[going[finished]] = True
@@ -143,13 +151,20 @@ def _damp(state: State, going: np.ndarray, better: np.ndarray, gain: np.ndarray)
     state.growth[going] = np.where(better, 2.0, 2.0 * state.growth[going])
 
 
-def bounded_step(
-    H: AbstractMatrix, g: Points, X: Points, damping: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> Points:
-    """The damped Gauss-Newton step that stays in the box."""
+def weights(H: AbstractMatrix, bent: Bool[np.ndarray, " n"]) -> Points:
+    """What `λ` multiplies: the diagonal of each matrix, at least its mean where numbers are `bent`."""
     diagonal = H.diagonal()
-    floor = 1e-12 * np.maximum(diagonal.max(axis=1, keepdims=True), 1e-300)
-    D = damping[:, None] * np.maximum(diagonal, floor)
+    least = 1e-12 * np.maximum(diagonal.max(axis=1, keepdims=True), 1e-300)
+    if bent.any():
+        mean = diagonal[:, bent].mean(axis=1, keepdims=True)
+        least = np.where(bent, np.maximum(mean, least), least)
+    return np.maximum(diagonal, least)
+
+
+def bounded_step(
+    H: AbstractMatrix, g: Points, X: Points, D: Points, low: np.ndarray, high: np.ndarray
+) -> Points:
+    """The Gauss-Newton step that stays in the box, damped by the diagonal matrices `D`."""
     least, most = low - X, high - X
     at_low, at_high = (least >= 0.0) & (g >= 0.0), (most <= 0.0) & (g <= 0.0)
     step = H.solve(D, -g, at_low | at_high)

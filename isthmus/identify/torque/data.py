@@ -1,35 +1,62 @@
 """Measured motion and torque -> what is left of them for least squares: one triangle for each degree of freedom.
 
 The rows `[Y | τ]` of a degree of freedom matter only by their products, which a triangular factor keeps. Rows come
-in pieces of equal length, so that any motion costs one compilation and little memory.
+in pieces of equal length, so that any motion costs one compilation and little memory. For cross-validation the products
+of each part of the rows are kept as well.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from isthmus.dynamics.passive import limit_torque, passive_torque
-from isthmus.errors import BadMotion, BadShape
-from isthmus.identify.torque.regressor import LEAVES, regressor
+from isthmus.dynamics.rnea import inverse_dynamics
+from isthmus.errors import BadMotion, BadOption, BadShape
+from isthmus.identify.torque.regressor import LEAVES, OF_JOINT, parameter_vector, regressor
 from isthmus.model.model import Model
 from isthmus.types import AnyArray
 
 PIECE = 512
 """Rows at a time."""
+BLOCKS = 5
+"""Blocks of time into which every motion is cut; each has a slow and a fast half."""
+PARTS = 2 * BLOCKS
+ORDER = 5
+"""Of the Butterworth filter, which runs forwards and backwards."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """One motion, row by row: `q`, `v`, `a` and motor torques, and the time between rows [s] where it is known."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    tau: np.ndarray
+    step: float | None = None
+
+    def only(self, rows: np.ndarray) -> Rows:
+        return dataclasses.replace(
+            self, q=self.q[rows], v=self.v[rows], a=self.a[rows], tau=self.tau[rows]
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class TorqueData:
     """Triangular factors of `[Y | τ]`, for torques [N·m, N] that remain after springs and known friction."""
 
-    factors: Float[np.ndarray, "dof p1 p1"]
+    factors: Float[np.ndarray, "dof rows p1"]
     counts: Float[np.ndarray, " dof"]
     """Rows that were measured."""
+    products: Float[np.ndarray, "parts dof p1 p1"]
+    """`[Y | τ]ᵀ [Y | τ]` of each part: block `part // 2` of time, in it the slow (0) or fast (1) rows."""
+    part_counts: Float[np.ndarray, "parts dof"]
 
     def residual(self, pi: Float[np.ndarray, " p"]) -> Float[np.ndarray, " dof"]:
         """Root mean square of `Y π − τ`; NaN where nothing was measured."""
@@ -44,56 +71,162 @@ class TorqueData:
     def columns(self, kept: np.ndarray, known: Float[np.ndarray, " p"]) -> TorqueData:
         """Only some of the parameters; the others have their `known` values."""
         others = np.setdiff1d(np.arange(len(known)), kept)
-        rest = self.factors[:, :, -1] - self.factors[:, :, others] @ known[others]
-        return TorqueData(
-            np.concatenate([self.factors[:, :, kept], rest[:, :, None]], axis=2), self.counts
-        )
+        M = np.zeros((len(known) + 1, len(kept) + 1))  # new columns as combinations of the old ones
+        M[kept, np.arange(len(kept))] = 1.0
+        M[others, -1], M[-1, -1] = -known[others], 1.0
+        products = M.T @ self.products @ M
+        return dataclasses.replace(self, factors=self.factors @ M, products=products)
 
 
 def torque_data(
-    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, tau: AnyArray, joints: tuple[str, ...]
+    model: Model,
+    motions: Sequence[Rows],
+    joints: tuple[str, ...],
+    *,
+    tilt: bool = False,
+    lowpass: float | None = None,
 ) -> TorqueData:
-    """The data of rows of positions, velocities, accelerations and motor torques; NaN torques were not measured.
+    """The data of motions; NaN torques were not measured.
 
-    The force of a stop is not known: the torque of a joint that touches one is not used.
+    With `tilt`, two columns more: the torques of gravity of 1 m/s² along the axes of `horizontal(model)`. `lowpass`
+    [Hz]: `Y` goes through the filter that the torques have been through. The force of a stop is not known: the torque
+    of a joint that touches one is not used.
     """
-    q, v, a, tau = (np.asarray(x, dtype=np.float64) for x in (q, v, a, tau))
-    _check(model, q, v, a, tau)
-    whole = np.isfinite(np.concatenate([q, v, a], axis=1)).all(axis=1)
-    q, v, a, tau = q[whole], v[whole], a[whole], tau[whole]
-    if not len(q):
+    for rows in motions:
+        _check(model, rows)
+    whole = lambda m: np.flatnonzero(np.isfinite(np.hstack([m.q, m.v, m.a])).all(axis=1))
+    motions = [m.only(whole(m)) for m in motions]
+    if not sum(len(m.q) for m in motions):
         raise BadMotion("no row has positions, velocities and accelerations that are all measured.")
     model = eqx.tree_at(lambda m: m.networks, model, ())
-    factors, counts = np.zeros((model.dof, 0, 0)), np.zeros(model.dof)
-    for start in range(0, len(q), PIECE):
-        rows = [_padded(x[start : start + PIECE]) for x in (q, v, a)]
-        torques = _padded(tau[start : start + PIECE], np.nan)
-        with jax.enable_x64(True):
-            Y, known, stopped = (np.asarray(x) for x in _rows(model, *rows, torques, joints))
-        torques[stopped] = np.nan
-        piece = np.concatenate([Y, (torques - known)[:, :, None]], axis=2)
-        piece = np.where(np.isfinite(torques)[:, :, None], piece, 0.0)
-        factors = _joined(factors, np.swapaxes(piece, 0, 1))
-        counts += np.sum(np.isfinite(torques), axis=0)
+    parts = iter(parts_of(motions))
+    factors, counts = np.zeros((model.dof, 0, 0)), np.zeros((PARTS, model.dof))
+    products = np.zeros(())
+    for motion in motions:
+        part = next(parts)
+        for where, piece, used in _pieces(model, motion, joints, tilt, lowpass):
+            piece = np.swapaxes(np.where(used[:, :, None], piece, 0.0), 0, 1)
+            factors = _joined(factors, piece)
+            products = products if products.ndim else np.zeros((PARTS, *factors.shape))
+            for k in np.unique(part[where]):
+                rows = piece[:, part[where] == k]
+                products[k] += np.swapaxes(rows, 1, 2) @ rows
+                counts[k] += np.sum(used[part[where] == k], axis=0)
     if not counts.any():
         raise BadMotion("no torque was measured while its joint was off its stops.")
-    return TorqueData(factors, counts)
+    return TorqueData(factors, counts.sum(axis=0), products, counts)
+
+
+def parts_of(motions: Sequence[Rows]) -> list[Int[np.ndarray, " rows"]]:
+    """The part of each row: its block of time, the same share of every motion; slower or faster than the median.
+
+    Only rows with a measured torque count.
+    """
+    used = [np.isfinite(m.tau).any(axis=1) for m in motions]
+    v = np.concatenate([m.v[rows] for m, rows in zip(motions, used, strict=True)])
+    size = np.sqrt(np.mean(v**2, axis=0)) if len(v) else np.zeros(v.shape[1])
+    speed = [np.linalg.norm(m.v / np.where(size > 0.0, size, 1.0), axis=1) for m in motions]
+    counted = np.concatenate([s[rows] for s, rows in zip(speed, used, strict=True)])
+    middle = np.median(counted) if len(counted) else 0.0
+    blocks = [(np.cumsum(rows) - rows) * BLOCKS // max(np.sum(rows), 1) for rows in used]
+    parts = [2 * b + (s > middle) for b, s in zip(blocks, speed, strict=True)]
+    return [np.minimum(part, PARTS - 1) for part in parts]
+
+
+def horizontal(model: Model) -> tuple[int, int]:
+    """The two axes of the world (0 x, 1 y, 2 z) along which gravity acts least: a tilt of the base adds to them."""
+    least = np.argsort(np.abs(np.asarray(model.gravity)), kind="stable")[:2]
+    return int(min(least)), int(max(least))
+
+
+def _pieces(
+    model: Model, motion: Rows, joints: tuple[str, ...], tilt: bool, lowpass: float | None
+) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    """Rows `[Y | τ − known]` in pieces: where they are in the motion, they (rows, dof, p1), and which are used."""
+    found, axes = [], horizontal(model) if tilt else ()
+    for start in range(0, len(motion.q), PIECE):
+        where = slice(start, min(start + PIECE, len(motion.q)))
+        given = (motion.q, motion.v, motion.a, np.nan_to_num(motion.tau))
+        rows = [_padded(x[where]) for x in given]
+        with jax.enable_x64(True):
+            Y, known, stopped = (np.asarray(x) for x in _rows(model, *rows, joints, axes))
+        length = where.stop - start
+        piece = np.concatenate([Y, -known[:, :, None]], axis=2)[:length]
+        used = np.isfinite(motion.tau[where]) & ~stopped[:length]
+        if lowpass is None:
+            piece[:, :, -1] += motion.tau[where]
+            yield where, piece, used
+        else:
+            found.append((piece, used))
+    if found and lowpass is not None:
+        whole, used = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        whole = filtered(whole, motion.step, lowpass)
+        whole[:, :, -1] += motion.tau
+        yield slice(0, len(whole)), whole, used
+
+
+def filtered(x: np.ndarray, step: float | None, lowpass: float) -> np.ndarray:
+    """Rows every `step` seconds after a Butterworth filter [Hz] without phase shift."""
+    from scipy.signal import butter, sosfiltfilt  # slow to import, and few need it
+
+    if step is None:
+        raise BadOption("lowpass needs the time between rows: use start_from_torque with motions.")
+    if not 0.0 < lowpass < 0.5 / step:
+        raise BadOption(
+            f"lowpass is {lowpass} Hz; rows every {step:.4g} s allow more than 0 and less than "
+            f"{0.5 / step:.4g} Hz."
+        )
+    sos = butter(ORDER, lowpass, fs=1.0 / step, output="sos")
+    return sosfiltfilt(sos, x, axis=0, padlen=min(len(x) - 1, 6 * ORDER))
+
+
+def predicted_torque(
+    model: Model, rows: Rows, like: Model, *, lowpass: float | None = None
+) -> Float[np.ndarray, "rows dof"]:
+    """Motor torques [N·m, N] of a model that was fitted to `like`: `Y π`, after the filter if there is one.
+
+    All programs are those of the fit, so that nothing is compiled.
+    """
+    same = {
+        name: getattr(model, name) for name in ("gravity", "link_mass", "link_com", "link_inertia")
+    }
+    pi = parameter_vector(model, joints=OF_JOINT)
+    Y = _pieces(
+        dataclasses.replace(like, **same),
+        dataclasses.replace(rows, tau=0.0 * rows.v),
+        OF_JOINT,
+        True,
+        None,
+    )
+    tau = np.concatenate([piece[:, :, : len(pi)] @ pi - piece[:, :, -1] for _, piece, _ in Y])
+    return tau if lowpass is None else filtered(tau, rows.step, lowpass)
 
 
 @eqx.filter_jit
 def _rows(
-    model: Model, q: AnyArray, v: AnyArray, a: AnyArray, tau: AnyArray, joints: tuple[str, ...]
+    model: Model,
+    q: AnyArray,
+    v: AnyArray,
+    a: AnyArray,
+    tau: AnyArray,
+    joints: tuple[str, ...],
+    axes: tuple[int, ...] = (),
 ):
-    """Regressors; motor torques for all that is not one of their columns; which joints touch a stop."""
+    """Regressors, with a column for gravity along each of `axes`; motor torques for all that is not one of their
+    columns; which joints touch a stop."""
     plain = model
     for name in joints:
         plain = eqx.tree_at(
             lambda m, n=name: getattr(m, LEAVES[n]), plain, replace_fn=lambda x: 0.0 * x
         )
+    pulled = [eqx.tree_at(lambda m: m.gravity, model, np.eye(3)[axis]) for axis in axes]
 
     def row(q, v, a, tau):
         known = plain.joint_armature * a - passive_torque(plain, q, v, tau)
-        return regressor(model, q, v, a, joints=joints), known, limit_torque(plain, q, v) != 0.0
+        Y = regressor(model, q, v, a, joints=joints)
+        weights = [inverse_dynamics(m, q, 0.0 * v, 0.0 * a)[:, None] for m in pulled]
+        Y = jax.numpy.concatenate([Y, *weights], axis=1)
+        return Y, known, limit_torque(plain, q, v) != 0.0
 
     return jax.vmap(row)(q, v, a, tau)
 
@@ -106,22 +239,14 @@ def _joined(factors: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.pad(R, ((0, 0), (0, width - R.shape[1]), (0, 0)))
 
 
-def _padded(x: np.ndarray, filling: float | None = None) -> np.ndarray:
-    """A piece of full length; the last row again, or `filling`, where there are no more."""
-    more = PIECE - len(x)
-    if not more:
-        return x
-    last = (
-        np.repeat(x[-1:], more, axis=0) if filling is None else np.full((more, x.shape[1]), filling)
-    )
-    return np.concatenate([x, last])
+def _padded(x: np.ndarray) -> np.ndarray:
+    """A piece of full length; the last row again where there are no more."""
+    return np.concatenate([x, np.repeat(x[-1:], PIECE - len(x), axis=0)])
 
 
-def _check(model: Model, *arrays: np.ndarray) -> None:
-    words = ("q", "v", "a", "tau")
-    sizes = (model.nq, model.dof, model.dof, model.dof)
-    for word, x, size in zip(words, arrays, sizes, strict=True):
-        if x.ndim != 2 or x.shape != (len(arrays[0]), size):
-            raise BadShape(
-                f"{word} has shape {x.shape}; this model needs ({len(arrays[0])}, {size})."
-            )
+def _check(model: Model, rows: Rows) -> None:
+    sizes = {"q": model.nq, "v": model.dof, "a": model.dof, "tau": model.dof}
+    for word, size in sizes.items():
+        x = getattr(rows, word)
+        if x.ndim != 2 or x.shape != (len(rows.q), size):
+            raise BadShape(f"{word} has shape {x.shape}; this model needs ({len(rows.q)}, {size}).")

@@ -82,6 +82,17 @@ def nearest_realisable(
     return _rounded(T, least(A @ T, b, sizes, weight), prior)
 
 
+def scaled_links(
+    links: Float[np.ndarray, "links 10"],
+) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, " n"]]:
+    """The matrix from scaled numbers of links to parameters, and the scaled numbers of these links.
+
+    To second order the distance from them is half the square of the change of the scaled numbers.
+    """
+    prior = Prior(links, np.zeros(0), np.zeros(0))
+    return _to_parameters(prior), np.tile(np.einsum("kaa->k", BASIS), len(links))
+
+
 def _to_parameters(prior: Prior) -> np.ndarray:
     """The matrix from scaled numbers to parameters."""
     scale = np.concatenate([prior.positive, prior.free])

@@ -4,7 +4,8 @@ The ten numbers of a link in `π` are its mass m [kg]; m·cx, m·cy, m·cz [kg·
 Izz, Ixy, Ixz, Iyz [kg·m²] about the origin of the link's frame (not about its centre of mass), all in the link's
 axes. Links come in the order of `model.link_names`. Behind them stand, if asked for, numbers of the joints, one for
 each degree of freedom, in this order: `armature` (times a), `damping` (times v), `friction` (times
-tanh(v / friction_speed), as the engine smooths it), `offset` (a constant torque, `joint/torque_offset`).
+tanh(v / friction_speed), as the engine smooths it), `stiction` and `load_friction` (which add to it at low speed and
+under load), `stiffness` (times q − rest_position), `offset` (a constant torque, `joint/torque_offset`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from isthmus.describe.options import must_be_one_of
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import forward_kinematics
-from isthmus.dynamics.rnea import link_accelerations
+from isthmus.dynamics.passive import rounded_load
+from isthmus.dynamics.rnea import inverse_dynamics_at, link_accelerations
+from isthmus.model.coordinates import minus
 from isthmus.model.model import Model
 from isthmus.motion.files import dof_names
 from isthmus.spatial.products import mm, mtm
@@ -31,6 +34,7 @@ OF_LINK = ("m", "m·cx", "m·cy", "m·cz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "I
 """The ten numbers of a link."""
 LEAVES = {
     "armature": "joint_armature", "damping": "joint_damping", "friction": "joint_friction",
+    "stiction": "joint_stiction", "load_friction": "joint_load_friction", "stiffness": "joint_stiffness",
     "offset": "joint_torque_offset",
 }  # fmt: skip
 """What a joint may have besides, and the field of the model that holds it."""
@@ -39,12 +43,19 @@ OF_JOINT = tuple(LEAVES)
 
 @exact
 def regressor(
-    model: Model, q: Coordinates, v: Joints, a: Joints, *, joints: Sequence[str] = ()
+    model: Model,
+    q: Coordinates,
+    v: Joints,
+    a: Joints,
+    *,
+    joints: Sequence[str] = (),
+    load: Joints | None = None,
 ) -> Float[AnyArray, "n parameters"]:
     """The matrix `Y` of `τ = Y π`, for `π = parameter_vector(model, joints=joints)`.
 
     Without `joints`, `Y π` is the inverse dynamics [N·m, N] less the armature's share; with all of them it is the
-    torque of the motors of a robot without springs, off its stops. Rows are degrees of freedom, laid out as `v`.
+    torque of the motors of a robot off its stops. Rows are degrees of freedom, laid out as `v`. `load` [N·m, N] is the
+    motor torque with which `load_friction` grows; None: the inverse dynamics of the model.
     """
     joints = ordered(joints)
     k = forward_kinematics(model, q, v)
@@ -52,11 +63,16 @@ def regressor(
     Y = mtm(link_jacobians(model, k), forces)
     links = jnp.reshape(jnp.swapaxes(Y, 0, 1), (model.dof, 10 * len(model.link_names)))
     v, a = jnp.asarray(v), jnp.asarray(a)
-    speed = jnp.asarray(model.joint_friction_speed)
+    if load is None and "load_friction" in joints:
+        load = inverse_dynamics_at(model, k, a)
+    sign = jnp.tanh(v / jnp.asarray(model.joint_friction_speed))
     columns = {
         "armature": a,
         "damping": v,
-        "friction": jnp.tanh(v / speed),
+        "friction": sign,
+        "stiction": sign * jnp.exp(-jnp.square(v / jnp.asarray(model.joint_stiction_speed))),
+        "load_friction": sign * rounded_load(0.0 * v if load is None else load),
+        "stiffness": minus(model, q, jnp.asarray(model.joint_rest_position)),
         "offset": jnp.ones_like(v),
     }
     return jnp.concatenate([links, *(jnp.diag(columns[name]) for name in joints)], axis=1)

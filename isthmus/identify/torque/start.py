@@ -2,76 +2,46 @@
 
 Torques are linear in the parameters (`regressor`), so least squares gives the base parameters with their standard
 errors at once. They say nothing of many single numbers and may, with noise, be those of no robot; so the model that
-is returned is the realisable one nearest to the present model among those that fit (`realisable`).
+is returned is the realisable one nearest to the present model among those that fit (`realisable`). What is fitted
+besides the links, and how much nearness counts, is chosen by cross-validation (`choose`).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.describe.checks import ONE_COORDINATE
-from isthmus.errors import BadMotion, BadOption, did_you_mean
+from isthmus.blas import on_one_thread
+from isthmus.errors import BadMotion, BadOption, FitWarning, did_you_mean
 from isthmus.identify.torque.base_parameters import BaseParameters, base_parameters
-from isthmus.identify.torque.data import TorqueData, torque_data
-from isthmus.identify.torque.realisable import Prior, nearest_realisable
+from isthmus.identify.torque.choose import CrossValidation, State, choose
+from isthmus.identify.torque.data import Rows, TorqueData, horizontal, torque_data
+from isthmus.identify.torque.layout import Layout, single
+from isthmus.identify.torque.realisable import Prior, nearest_realisable, scaled_links
 from isthmus.identify.torque.regressor import (
     LEAVES,
+    OF_JOINT,
     link_of,
     ordered,
-    parameter_names,
-    parameter_vector,
 )
+from isthmus.identify.torque.result import TorqueFit
 from isthmus.model.model import Model, switched_on
-from isthmus.motion.files import dof_names
 from isthmus.motion.motion import Motion
 from isthmus.motion.smooth import LocalFit
 from isthmus.types import AnyArray
 
-FRICTION = ("damping", "friction")
+USUAL = ("damping", "friction", "offset")
+"""Terms with which the choice begins."""
 QUIET = 1e-6
 """Noise below this share of the torques is taken for that."""
 SHARE = 1e-3
 """A number of a joint that is zero in the model starts where it makes this share of the torques."""
-MOST = 60
-"""So many combinations are listed one by one."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class TorqueFit:
-    """What torques say; `model` is the realisable model."""
-
-    model: Model
-    base: BaseParameters
-    """The combinations that the motion determines."""
-    start: Float[np.ndarray, " own"]
-    """The combinations of the model as it was."""
-    least_squares: Float[np.ndarray, " own"]
-    """Those that fit best, realisable or not."""
-    error: Float[np.ndarray, " own"]
-    """Standard errors of these."""
-    value: Float[np.ndarray, " own"]
-    """Those of the realisable model."""
-    offset: Float[np.ndarray, " dof"]
-    """Constant torques [N·m, N], `joint/torque_offset` of the model; zero where they were not asked for."""
-    rms: Float[np.ndarray, "3 dof"]
-    """What torques are off by [N·m, N]: with the model as it was, by least squares, with the realisable model."""
-    dofs: tuple[str, ...]
-
-    def __str__(self) -> str:
-        table = [("combination", "start", "least squares", "± error", "realisable")]
-        for row in range(min(len(self.base), MOST)):
-            numbers = (self.start, self.least_squares, self.error, self.value)
-            table.append((self.base.short(row), *(f"{x[row]:.4g}" for x in numbers)))
-        off = [("torque off by (rms)", "start", "least squares", "", "realisable")]
-        for name, before, best, after in zip(self.dofs, *self.rms, strict=True):
-            off.append((name, f"{before:.4g}", f"{best:.4g}", "", f"{after:.4g}"))
-        more = [f"and {len(self.base) - MOST} more combinations"] if len(self.base) > MOST else []
-        close = f"condition of the motion: {self.base.condition:.3g}"
-        return "\n".join([*_aligned(table), *more, "", *_aligned(off), close])
+FAR = 3.0
+"""A mass that changes by more than this factor is reported."""
 
 
 def torque_fit(
@@ -81,40 +51,24 @@ def torque_fit(
     a: Float[AnyArray, "rows dof"],
     tau: Float[AnyArray, "rows dof"],
     *,
-    joints: Sequence[str] = FRICTION,
-    prior: float = 1.0,
+    joints: Sequence[str] | None = None,
+    prior: float | None = None,
 ) -> TorqueFit:
     """Inertias of the links, and numbers of the joints, from motor torques [N·m, N] along a motion.
 
     Args:
         tau: NaN where it was not measured; of a base that nothing drives it is zero, not NaN.
         joints: which numbers of revolute and prismatic joints are fitted too: `armature`, `damping`, `friction`,
-            `offset`. Those that are not stay as they are, as do springs and stops.
+            `stiction`, `load_friction`, `stiffness`, `offset`. Those that are not stay as they are, as do stops. None:
+            each of them, on each joint, where cross-validation supports it, and a tilt of the base (`gravity`) too.
         prior: how much a change of the model counts: with 1, changing an inertia by a factor of e costs about as
             much as residuals one standard deviation larger in one row. Combinations that the motion determines well are
-            not affected.
+            not affected. None: chosen by cross-validation.
 
-    Links without mass stay as they are.
+    Links without mass stay as they are. A `FitWarning` names masses far from those of the model.
     """
-    if not prior > 0.0:
-        raise BadOption(f"prior is {prior}; it must be positive: it chooses where torques do not.")
-    joints = ordered(joints)
-    names, known = parameter_names(model, joints=joints), parameter_vector(model, joints=joints)
-    kept = _fitted(model, joints)
-    data = torque_data(model, q, v, a, tau, joints).columns(kept, known)
-    now = known[kept]
-    base = base_parameters(data.factors[:, :, :-1], [names[k] for k in kept])
-    beta, error, weights, best = _least_squares(data, base)
-    before = _prior(model, data, now, joints)
-    W = data.weighted(weights)
-    found = nearest_realisable(W[:, :-1], W[:, -1], before, weight=prior)
-    whole = np.array(known)
-    whole[kept] = found
-    rms = np.stack([data.residual(now), data.residual(best), data.residual(found)])
-    return TorqueFit(
-        _with_parameters(model, whole, joints), base, base.of(now), beta, error, base.of(found),
-        whole[-model.dof :] if "offset" in joints else np.zeros(model.dof), rms, tuple(dof_names(model)),
-    )  # fmt: skip
+    q, v, a, tau = (np.asarray(x, dtype=np.float64) for x in (q, v, a, tau))
+    return fit_rows(model, [Rows(q, v, a, tau)], joints, prior, None)
 
 
 def start_from_torque(
@@ -122,31 +76,32 @@ def start_from_torque(
     motions: Motion | Sequence[Motion],
     *,
     torque: str = "joint/motor_torque",
-    joints: Sequence[str] = FRICTION,
-    prior: float = 1.0,
+    joints: Sequence[str] | None = None,
+    prior: float | None = None,
+    lowpass: float | None = None,
     window: int = 9,
     order: int = 3,
 ) -> TorqueFit:
-    """`torque_fit` of recorded motions; a good start for `fit`, in a fraction of a second once compiled.
+    """`torque_fit` of recorded motions; a good start for `fit`, in seconds once compiled.
 
     The signal called `torque` is that of the motors (for a robot that obeys its commands, `joint/control`).
     Accelerations are the signal `joint/acceleration` where there is one, else slopes of polynomials of this `order`
-    through `window` rows of the velocities; velocities that are missing are taken so from positions.
+    through `window` rows of the velocities; velocities that are missing are taken so from positions. Where the torques
+    were filtered before they were recorded, `lowpass` [Hz] sends the model's torques through a filter as well.
     """
-    rows = [_arrays(model, m, torque, window, order) for m in _each(motions)]
+    rows = [torque_rows(model, m, torque, window, order) for m in _each(motions)]
     if not rows:
         raise BadMotion("there are no motions to fit.")
-    q, v, a, tau = (np.concatenate(parts) for parts in zip(*rows, strict=True))
-    return torque_fit(model, q, v, a, tau, joints=joints, prior=prior)
+    return fit_rows(model, rows, joints, prior, lowpass)
 
 
-def _each(motions: Motion | Sequence[Motion]) -> list[Motion]:
-    return [motions] if isinstance(motions, Motion) else list(motions)
-
-
-def _arrays(
-    model: Model, motion: Motion, torque: str, window: int, order: int
-) -> tuple[np.ndarray, ...]:
+def torque_rows(
+    model: Model,
+    motion: Motion,
+    torque: str = "joint/motor_torque",
+    window: int = 9,
+    order: int = 3,
+) -> Rows:
     """Positions, velocities, accelerations and torques of a motion, row by row."""
     if torque not in motion.signals:
         hint = did_you_mean(torque, motion.signals)
@@ -164,51 +119,190 @@ def _arrays(
         if len(t) < window:
             raise BadMotion(f"{len(t)} rows are too few for accelerations from {window} rows.")
         a = LocalFit(t, np.arange(len(t)), window, order)(v)[1]
-    return q, v, np.asarray(a), np.asarray(motion.signals[torque])
+    step = float(np.mean(np.diff(t))) if len(t) > 1 else None
+    a, tau = (np.asarray(x, dtype=np.float64) for x in (a, motion.signals[torque]))
+    return Rows(q, v, a, tau, step)
 
 
-def _fitted(model: Model, joints: Sequence[str]) -> np.ndarray:
-    """Columns that are fitted: links that weigh something, joints of one coordinate."""
-    links = np.repeat(np.asarray(model.link_mass) > 0.0, 10)
-    single = np.zeros(model.dof, dtype=bool)
-    for name, rows in model.rows("dof").items():
-        single[list(rows)] = model.joint_kinds[model.joint(name)] in ONE_COORDINATE
-    return np.flatnonzero(np.concatenate([links, *(single for _ in joints)]))
+def _each(motions: Motion | Sequence[Motion]) -> list[Motion]:
+    return [motions] if isinstance(motions, Motion) else list(motions)
 
 
-def _least_squares(data: TorqueData, base: BaseParameters):
-    """Base parameters, their errors, the weight of each degree of freedom, parameters that have those.
+def fit_rows(
+    model: Model,
+    rows: list[Rows],
+    joints: Sequence[str] | None = None,
+    prior: float | None = None,
+    lowpass: float | None = None,
+) -> TorqueFit:
+    """`torque_fit` of several motions: choice of the terms, then the realisable model nearest to the present one."""
+    if prior is not None and not prior > 0.0:
+        raise BadOption(f"prior is {prior}; it must be positive: it chooses where torques do not.")
+    tried = OF_JOINT if joints is None else ordered(joints)
+    can_tilt = joints is None and bool(single(model).all()) and bool(np.any(model.gravity))
+    layout = Layout.of(model, tried, can_tilt)
+    load = lambda m: torque_data(m, rows, tried, tilt=can_tilt, lowpass=lowpass)
+    with on_one_thread():
+        data = load(model)
+        check = _cross_validation(model, layout, data)
+        if joints is None:
+            state, best = choose(check, layout.begin(check, USUAL))
+        else:
+            state = layout.begin(check, tried)
+            best = check.best_prior(state) if prior is None else prior
+        chosen = Chosen(check, layout, state, best if prior is None else prior)
+        before, judged = data.residual(layout.described(model)), check.rms(state, chosen.prior)
+        terms = layout.news(check, state, chosen.prior) if joints is None else ()
+        if (
+            tilt := chosen.tilt.any()
+        ):  # its columns are those of the old masses: once more with the new ones
+            first = _tilted(model, chosen.tilt)
+            data = load(_nearest(model, first, load(first), chosen)[0])
+            check.show(_candidates(model, layout, data))
+        level = _tilted(first, chosen.tilt) if tilt else model
+        found, base, numbers, rms = _nearest(model, level, data, chosen)
+    if notes := _far(model, found):
+        warnings.warn(" ".join(notes), FitWarning, stacklevel=3)
+    return TorqueFit(
+        found, base, *numbers, np.array(found.joint_torque_offset), np.stack([before, *rms]), layout.dofs,
+        chosen.prior, judged, terms, _angle(model.gravity, level.gravity), notes,
+    )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Chosen:
+    """What is fitted, and how."""
+
+    check: CrossValidation
+    layout: Layout
+    state: State
+    prior: float
+
+    @property
+    def values(self) -> Float[np.ndarray, " t"]:
+        """The numbers of all terms with which the realisable fit begins."""
+        return self.check.values(self.state, self.prior)
+
+    @property
+    def tilt(self) -> Float[np.ndarray, " axes"]:
+        """The change of gravity along `horizontal` [m/s²]."""
+        return self.values[len(self.layout.joints) :]
+
+
+def _candidates(model: Model, layout: Layout, data: TorqueData) -> TorqueData:
+    """The columns of all that may be fitted."""
+    kept = np.concatenate([layout.links, layout.terms])
+    return data.columns(kept, layout.described(model))
+
+
+def _cross_validation(model: Model, layout: Layout, data: TorqueData) -> CrossValidation:
+    known, some = layout.described(model), _candidates(model, layout, data)
+    links = scaled_links(known[layout.links].reshape(-1, 10))
+    return CrossValidation(some, *links, layout.limits(known[layout.terms]), _noise(some))
+
+
+def _nearest(model: Model, level: Model, data: TorqueData, chosen: Chosen):
+    """The realisable model; base parameters; these at the start, by least squares, their errors, in the model; and
+    what least squares and the model leave. `level` is the model with the gravity that was found."""
+    layout, values = chosen.layout, chosen.values
+    known, now = layout.described(level), layout.described(model)
+    known[layout.terms] = values
+    fitted = chosen.state.fitted[: len(layout.joints)]
+    kept = np.concatenate([layout.links, layout.joints[fitted]])
+    some = data.columns(kept, known)
+    base = base_parameters(some.factors[:, :, :-1], [layout.names[k] for k in kept])
+    beta, error, best = _least_squares(some, base)
+    W = some.weighted(chosen.check.weights)
+    before = _prior(some, known[kept], len(layout.links), chosen, fitted)
+    whole = known.copy()
+    whole[kept] = nearest_realisable(W[:, :-1], W[:, -1], before, weight=chosen.prior)
+    found = _with_parameters(level, whole[: len(whole) - len(layout.tilt)], layout.tried)
+    numbers = base.of(now[kept]), beta, error, base.of(whole[kept])
+    return found, base, numbers, (some.residual(best), some.residual(whole[kept]))
+
+
+def _tilted(model: Model, change: np.ndarray) -> Model:
+    """The model under gravity of the same size whose horizontal part is changed [m/s²]."""
+    if not np.any(change):
+        return model
+    gravity = np.array(model.gravity, dtype=np.float64)
+    size = np.linalg.norm(gravity)
+    gravity[list(horizontal(model))] += change
+    return model.set("gravity", gravity * (size / np.linalg.norm(gravity)))
+
+
+def _angle(a: AnyArray, b: AnyArray) -> float:
+    """Between two directions [rad]."""
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
+
+
+def _far(model: Model, found: Model) -> tuple[str, ...]:
+    """A sentence on masses that are far from those of the description."""
+    old, new = (np.asarray(m.link_mass, dtype=np.float64) for m in (model, found))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.flatnonzero((old > 0.0) & (np.abs(np.log(new / old)) > np.log(FAR)))
+    if not len(far):
+        return ()
+    each = [f"{model.link_names[k]!r} {new[k]:.3g} kg (was {old[k]:.3g})" for k in far]
+    return (
+        f"masses far from the description: {', '.join(each)}. Torques may not determine them, or a term is missing "
+        f"(joints=None tries all).",
+    )
+
+
+def _noise(data: TorqueData) -> Float[np.ndarray, " dof"]:
+    """What least squares with all columns leaves [N·m, N]: by it the degrees of freedom are weighted."""
+    names = [str(k) for k in range(data.factors.shape[-1] - 1)]
+    best = _least_squares(data, base_parameters(data.factors[:, :, :-1], names))[2]
+    return _noise_of(data, data.residual(best), 0)
+
+
+def _noise_of(data: TorqueData, residual: np.ndarray, numbers: int) -> np.ndarray:
+    """The deviation of the noise from what so many fitted numbers leave; infinite where nothing was measured."""
+    rows = max(float(np.sum(data.counts)), 1.0)
+    free = np.sqrt(rows / max(rows - numbers, 1.0))
+    used = data.counts > 0.0
+    scale = np.linalg.norm(data.factors[:, :, -1], axis=1) / np.sqrt(np.maximum(data.counts, 1.0))
+    noise = np.maximum(free * np.nan_to_num(residual), QUIET * scale.max())
+    return np.where(used, np.where(noise > 0.0, noise, 1.0), np.inf)
+
+
+def _least_squares(
+    data: TorqueData, base: BaseParameters
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Base parameters, their errors, parameters that have those.
 
     Twice: noise is estimated for each degree of freedom from what an unweighted solution leaves.
     """
-    own, dof = list(base.own), len(data.counts)
-    used = data.counts > 0.0
-    scale = np.linalg.norm(data.factors[:, :, -1], axis=1) / np.sqrt(np.maximum(data.counts, 1.0))
-    best, weights = np.zeros(data.factors.shape[-1] - 1), np.ones(dof)
-    rows = max(float(np.sum(data.counts)), 1.0)
-    free = np.sqrt(rows / max(rows - len(own), 1.0))
+    own = list(base.own)
+    best = np.zeros(data.factors.shape[-1] - 1)
     beta, inverse = np.zeros(len(own)), np.zeros((len(own), len(own)))
+    weights = np.where(data.counts > 0.0, 1.0, 0.0)
     for _ in range(2):
-        W = data.weighted(np.where(used, weights, 0.0))
+        W = data.weighted(weights)
         length = np.maximum(np.linalg.norm(W[:, own], axis=0), 1e-300)
         U, s, Vt = np.linalg.svd(W[:, own] / length, full_matrices=False)
         beta = Vt.T @ ((U.T @ W[:, -1]) / s) / length
         inverse = (Vt.T / s) / length[:, None]
         best[own] = beta
-        noise = np.maximum(free * np.nan_to_num(data.residual(best)), QUIET * scale.max())
-        weights = 1.0 / noise
-    return beta, np.linalg.norm(inverse, axis=1), np.where(used, weights, 0.0), best
+        weights = 1.0 / _noise_of(data, data.residual(best), len(own))
+    return beta, np.linalg.norm(inverse, axis=1), best
 
 
-def _prior(model: Model, data: TorqueData, now: np.ndarray, joints: Sequence[str]) -> Prior:
-    """Where the parameters are expected; numbers of joints that are zero, at a small share of the torques."""
-    count = 10 * int(np.sum(np.asarray(model.link_mass) > 0.0))
+def _prior(
+    data: TorqueData, now: np.ndarray, links: int, chosen: Chosen, fitted: np.ndarray
+) -> Prior:
+    """Where the parameters are expected: links as described, numbers of joints where `choose` found them.
+
+    Only links are held back: the scale of numbers that may have any sign grows with the weight of the prior.
+    """
     size = np.linalg.norm(data.factors, axis=(0, 1))
-    typical = SHARE * size[-1] / np.maximum(size[count:-1], 1e-12 * size[-1] + 1e-300)
-    each = (len(now) - count) // max(len(joints), 1)
-    positive = each * sum(word != "offset" for word in joints)
-    scale = np.maximum(now[count:], typical)
-    return Prior(now[:count].reshape(-1, 10), scale[:positive], scale[positive:] / SHARE)
+    typical = SHARE * size[-1] / np.maximum(size[links:-1], 1e-12 * size[-1] + 1e-300)
+    positive = chosen.check.terms.positive[: len(fitted)][fitted]
+    scale = np.maximum(now[links:], typical)
+    free = typical[~positive] / SHARE * np.sqrt(max(chosen.prior, 1.0))
+    return Prior(now[:links].reshape(-1, 10), scale[positive], free)
 
 
 def _with_parameters(model: Model, pi: np.ndarray, joints: Sequence[str]) -> Model:
@@ -223,16 +317,6 @@ def _with_parameters(model: Model, pi: np.ndarray, joints: Sequence[str]) -> Mod
     changes = {"link_mass": mass, "link_com": com, "link_inertia": inertia}
     for word, numbers in zip(joints, pi[10 * links :].reshape(len(joints), model.dof), strict=True):
         changes[LEAVES[word]] = numbers
-    if np.any(offset := changes.get("joint_torque_offset", 0.0)):
-        changes |= switched_on(model, "joint/torque_offset", np.flatnonzero(offset).tolist())
+        leaf = LEAVES[word].replace("joint_", "joint/", 1)
+        changes |= switched_on(model, leaf, np.flatnonzero(numbers).tolist())
     return dataclasses.replace(model, **changes)
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    wide = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return [
-        "  ".join(
-            c.rjust(w) if k else c.ljust(w) for k, (c, w) in enumerate(zip(row, wide, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

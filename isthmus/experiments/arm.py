@@ -1,0 +1,300 @@
+"""A real arm of seven joints: inertias, friction, offsets and a tilted base from measured torques.
+
+Two runs of a KUKA LWR4+ (FloBaRoID) repeat one trajectory, so that one run judged by the other shows the noise, not
+what a model is worth elsewhere. Methods are therefore judged by blocks of time that both runs left out, and by speed:
+the fast half of all rows from the slow half, and the reverse. Whatever a method chooses (terms, weights of priors), it
+chooses inside the rows that it is fitted to.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from isthmus.data.read import read_motion
+from isthmus.errors import BadOption, DescriptionWarning, FitWarning
+from isthmus.experiments.arm_figures import draw_errors, draw_torques
+from isthmus.experiments.arm_peers import Peer, peer
+from isthmus.experiments.run import Result, Settings, Table
+from isthmus.files.load import load
+from isthmus.identify.torque.data import BLOCKS, Rows, parts_of, predicted_torque
+from isthmus.identify.torque.regressor import OF_JOINT, parameter_names, parameter_vector
+from isthmus.identify.torque.result import TorqueFit
+from isthmus.identify.torque.start import fit_rows, torque_rows
+from isthmus.model.model import Model
+
+URDF = "models/kuka_lwr4/kuka_lwr4.urdf"
+"""Where the description is looked for, beside the recordings."""
+LOWPASS = 2.0
+"""Cut-off of the filter that the recorded torques have been through [Hz]: their spectrum ends there."""
+RATE = 20.0
+"""Rows a second that are used, in units of that cut-off."""
+FLOOR = 1.3
+"""From run to run, an error below this times the difference of the runs is noise."""
+METHODS = {
+    "urdf": "URDF as it is",
+    "least_squares": "Pinocchio + least squares",
+    "ridge": "ridge around the URDF",
+    "usual": "isthmus, damping and friction",
+    "chosen": "isthmus, terms chosen",
+    "filtered": "isthmus, terms chosen, filtered",
+}
+SPLITS = {
+    "blocks": "blocks of time",
+    "fast": "slow → fast",
+    "slow": "fast → slow",
+    "runs": "run → run",
+}
+Predict = Callable[[list[Rows]], list[np.ndarray]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """The description, the runs, and what peers need."""
+
+    model: Model
+    urdf: str
+    runs: list[Rows]
+    lowpass: float
+    peer: Peer | None
+    """Pinocchio's regressors of the runs; None where it is not installed."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """All that was fitted to some rows."""
+
+    predict: dict[str, Predict]
+    fits: dict[str, TorqueFit]
+
+
+def study(settings: Settings) -> Result:
+    """Every method on every split, then all rows together."""
+    arm = _arm(settings)
+    squares: dict[str, dict[str, np.ndarray]] = {}
+    shown = {name: np.full_like(arm.runs[0].tau, np.nan) for name in METHODS}
+    folds: list[TorqueFit] = []
+    for split in SPLITS:
+        parts: dict[str, list[np.ndarray]] = {}
+        for k, judged in enumerate(_judged(arm.runs, split, settings.quick)):
+            settings.say(f"{SPLITS[split]}, part {k + 1}")
+            found = fitted(arm, [~rows for rows in judged])
+            for name, predict in found.predict.items():
+                tau = predict(arm.runs)
+                off = [(x - m.tau)[rows] for x, m, rows in zip(tau, arm.runs, judged, strict=True)]
+                parts.setdefault(name, []).append(np.concatenate(off) ** 2)
+                if split == "blocks":
+                    shown[name][judged[0]] = tau[0][judged[0]]
+            if split == "blocks":
+                folds.append(found.fits["chosen"])
+        if parts:
+            squares[split] = {n: np.sqrt(np.concatenate(x).mean(axis=0)) for n, x in parts.items()}
+    settings.say("all rows")
+    whole = fitted(arm, [np.ones(len(m.q), dtype=bool) for m in arm.runs])
+    if settings.judge is not None:
+        squares["judge"] = _scored(whole, _rows(arm.model, settings.judge, arm.lowpass))
+    best = whole.fits["chosen"]
+    tables = (
+        _errors_table(arm, squares),
+        _joints_table(arm, squares),
+        _terms_table(best),
+        _base_table(best, folds),
+    )
+    shown = {name: x for name, x in shown.items() if name in whole.predict}
+    figures = {
+        "torques": draw_torques(arm.runs[0], shown, best.dofs, METHODS),
+        "errors": draw_errors({SPLITS.get(k, "judged"): x for k, x in squares.items()}, best.dofs, METHODS),
+    }  # fmt: skip
+    numbers = {
+        "errors": {split: {n: x.tolist() for n, x in e.items()} for split, e in squares.items()},
+        "noise": _repeats(arm.runs).tolist(), "tilt": best.tilt, "prior": best.prior,
+        "terms": {term.name: list(term.fitted) for term in best.terms},
+    }  # fmt: skip
+    models = {name: fit.model for name, fit in whole.fits.items()}
+    return Result(tables, numbers, figures, _notes(arm, squares, whole), models)
+
+
+def _arm(settings: Settings) -> Arm:
+    if settings.data is None:
+        raise BadOption("the arm study needs its recordings: say --data FILE.")
+    path = Path(str(settings.option("model", Path(settings.data).parent / URDF)))
+    if not path.is_file():
+        raise BadOption(f"there is no description at {str(path)!r}: say --set model=FILE.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DescriptionWarning)  # of shapes, which torques do not need
+        model = load(path)
+    lowpass = float(settings.option("lowpass", LOWPASS))
+    runs = _rows(model, settings.data, lowpass)
+    return Arm(model, str(path), runs, lowpass, peer(str(path), runs))
+
+
+def _rows(model: Model, path: str, lowpass: float) -> list[Rows]:
+    """The runs, thinned to `RATE` rows in a period of `lowpass`: torques without faster parts need no more."""
+    out = []
+    for motion in read_motion(path, dataset="flobaroid_arm"):
+        rows = torque_rows(model, motion)
+        every = max(1, int(1.0 / (rows.step * RATE * lowpass))) if rows.step else 1
+        thin = rows.only(np.arange(0, len(rows.q), every))
+        out.append(dataclasses.replace(thin, step=every * rows.step if rows.step else None))
+    return out
+
+
+def _judged(runs: list[Rows], split: str, quick: bool) -> Iterator[list[np.ndarray]]:
+    """Which rows of each run are judged, for each part of a split."""
+    parts = parts_of(runs)
+    if split == "blocks":
+        for block in range(2 if quick else BLOCKS):
+            yield [part // 2 == block for part in parts]
+    elif quick:
+        return
+    elif split in ("fast", "slow"):
+        yield [part % 2 == (split == "fast") for part in parts]
+    elif len(runs) > 1:
+        for k in range(len(runs)):
+            yield [np.full(len(m.q), i == k) for i, m in enumerate(runs)]
+
+
+# fits -------------------------------------------------------------------------------------------------------
+
+
+def fitted(arm: Arm, used: list[np.ndarray]) -> Found:
+    """Every method, fitted to the used rows of each run."""
+    hidden = [
+        dataclasses.replace(m, tau=np.where(rows[:, None], m.tau, np.nan))
+        for m, rows in zip(arm.runs, used, strict=True)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)  # the notes say what matters of them
+        fits = {
+            "usual": fit_rows(arm.model, hidden, ("damping", "friction")),
+            "chosen": fit_rows(arm.model, hidden),
+            "filtered": fit_rows(arm.model, hidden, lowpass=arm.lowpass),
+        }
+    predict: dict[str, Predict] = {"urdf": _by_model(arm, arm.model, None)}
+    predict |= _peers(arm, hidden)
+    for name, fit in fits.items():
+        predict[name] = _by_model(arm, fit.model, arm.lowpass if name == "filtered" else None)
+    return Found(predict, fits)
+
+
+def _by_model(arm: Arm, model: Model, lowpass: float | None) -> Predict:
+    return lambda runs: [predicted_torque(model, m, arm.model, lowpass=lowpass) for m in runs]
+
+
+def _peers(arm: Arm, hidden: list[Rows]) -> dict[str, Predict]:
+    """What others would do; empty without Pinocchio."""
+    if arm.peer is None:
+        return {}
+    tau = [m.tau for m in hidden]
+    return {
+        "least_squares": _by_peer(arm, arm.peer.least_squares(tau)),
+        "ridge": _by_peer(arm, arm.peer.ridge(tau)),
+    }
+
+
+def _by_peer(arm: Arm, pi: np.ndarray) -> Predict:
+    def predict(runs: list[Rows]) -> list[np.ndarray]:
+        known = arm.peer if runs is arm.runs else peer(arm.urdf, runs)
+        return [Y @ pi for Y in known.rows] if known is not None else []
+
+    return predict
+
+
+def _scored(found: Found, runs: list[Rows]) -> dict[str, np.ndarray]:
+    """Errors (dof,) of each method on further runs [N·m]."""
+    out = {}
+    for name, predict in found.predict.items():
+        off = [x - m.tau for x, m in zip(predict(runs), runs, strict=True)]
+        out[name] = np.sqrt(np.nanmean(np.concatenate(off) ** 2, axis=0))
+    return out
+
+
+def _repeats(runs: list[Rows]) -> np.ndarray:
+    """By how much the torques of the first two runs differ [N·m]: what noise alone makes from run to run."""
+    if len(runs) < 2:
+        return np.full(runs[0].tau.shape[1], np.nan)
+    rows = min(len(m.q) for m in runs[:2])
+    return np.sqrt(np.mean((runs[0].tau[:rows] - runs[1].tau[:rows]) ** 2, axis=0))
+
+
+# tables -----------------------------------------------------------------------------------------------------
+
+
+def _total(error: np.ndarray) -> float:
+    """Over all joints."""
+    return float(np.sqrt(np.mean(error**2)))
+
+
+def _errors_table(arm: Arm, squares: dict[str, dict[str, np.ndarray]]) -> Table:
+    names = list(next(iter(squares.values())))
+    rows = [(METHODS[n], *(f"{_total(e[n]):.3f}" for e in squares.values())) for n in names]
+    title = (
+        "arm: error of torques that were not fitted [N·m], root mean square over rows and joints"
+    )
+    return Table(title, ("method", *(SPLITS.get(s, "judged") for s in squares)), tuple(rows))
+
+
+def _joints_table(arm: Arm, squares: dict[str, dict[str, np.ndarray]]) -> Table:
+    rows = [
+        (SPLITS.get(split, "judged"), METHODS[name], *(f"{x:.3f}" for x in error))
+        for split, errors in squares.items()
+        for name, error in errors.items()
+    ]
+    noise = tuple(f"{x:.3f}" for x in _repeats(arm.runs))
+    rows.append(("run → run", "difference of the runs (noise)", *noise))
+    joints = tuple(f"joint {k + 1}" for k in range(len(noise)))
+    return Table("by joint [N·m]", ("judged", "method", *joints), tuple(rows))
+
+
+def _terms_table(fit: TorqueFit) -> Table:
+    number = lambda names: ", ".join(
+        str(fit.dofs.index(n) + 1) if n in fit.dofs else n for n in names
+    )
+    rows = [
+        (term.name, number(term.fitted) or "none", *(f"{x:.3f}" for x in term.error))
+        for term in fit.terms
+    ]
+    title = "terms that were tried on all rows: joints where they are kept, cross-validated error [N·m] on them"
+    return Table(title, ("term", "kept on", "with", "without"), tuple(rows))
+
+
+def _base_table(fit: TorqueFit, folds: list[TorqueFit]) -> Table:
+    """Intervals by leaving out one block of time after the other (jackknife): residuals are not independent."""
+    names = parameter_names(fit.model, joints=OF_JOINT)
+    columns = [names.index(name) for name in fit.base.names]
+    of = lambda f: fit.base.of(parameter_vector(f.model, joints=OF_JOINT)[columns])
+    each = np.stack([of(fold) for fold in folds])
+    half = 1.96 * np.sqrt(
+        (len(each) - 1) / len(each) * np.sum((each - each.mean(axis=0)) ** 2, axis=0)
+    )
+    rows = [
+        (fit.base.short(k), f"{fit.start[k]:.4g}", f"{fit.value[k]:.4g}", f"± {half[k]:.2g}")
+        for k in range(len(fit.base))
+    ]
+    title = "base parameters (kg, kg·m, kg·m²; joints in N·m): description, found, 95 % interval"
+    return Table(title, ("combination", "description", "found", "interval"), tuple(rows))
+
+
+def _notes(arm: Arm, squares: dict[str, dict[str, np.ndarray]], whole: Found) -> tuple[str, ...]:
+    best = whole.fits["chosen"]
+    out = [
+        f"The base is tilted by {np.degrees(best.tilt):.2f}° against the description; "
+        f"the prior's weight is {best.prior:.3g}.",
+        *best.notes,
+    ]  # fmt: skip
+    if "runs" in squares:
+        ratio = squares["runs"]["filtered"] / _repeats(arm.runs)
+        said = ", ".join(f"{x:.2f}" for x in ratio)
+        out.append(
+            f"From run to run, error over the difference of the runs, by joint: {said} (noise up to {FLOOR})."
+        )
+    if "ridge" not in whole.predict:
+        out.append(
+            "Pinocchio is not installed: its rows are missing (pip install 'isthmus[bench]')."
+        )
+    out.append("FIGAROH is not compared: it is no dependency of isthmus and was not installed.")
+    return tuple(out)

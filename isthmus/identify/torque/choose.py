@@ -1,0 +1,234 @@
+"""What a torque fit should contain, by cross-validation: terms of the joints, a tilt of the base, the prior's weight.
+
+Every motion is cut into blocks of time. In turn each block, the slow half and the fast half of all rows are predicted
+by a fit to the rest; runs that repeat a trajectory are cut alike, so that no repetition of a row helps to predict it.
+A term (dry friction of one joint, say) is fitted where that lowers the error clearly, and is zero elsewhere, or as
+described where that predicts clearly better. The links are eliminated first, with a quadratic penalty around the
+description (the second order of the distance in `realisable.py`): what remains are small systems, thousands a second.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from isthmus.identify.torque.data import BLOCKS, PARTS, TorqueData
+
+PRIORS = tuple(10.0 ** (k / 2) for k in range(13))
+"""Weights that are tried: 1 … 10⁶."""
+CLOSE = 1.05
+"""Of the weights whose error is at most this times the least one, the largest is taken."""
+GAIN = 0.01
+"""Share of the error by which a further fitted number must lower it."""
+LOSS = 0.002
+"""Share of the error that a number may cost that is fitted no more."""
+ROUNDS = 10
+"""Of changes at most; some five are needed."""
+RIDGE = 1e-9
+"""Share of a column's own product that is added to it, against columns that cannot be told apart."""
+ROUNDING = 1e-12
+"""Share of the torques' products that counts as rounding."""
+
+FOLDS = (
+    *(np.arange(PARTS) // 2 == block for block in range(BLOCKS)),
+    *(np.arange(PARTS) % 2 == half for half in (1, 0)),
+)
+"""Parts that are judged, of each fold: the blocks, then the fast and the slow half."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Terms:
+    """The columns behind the links, and what their numbers may be."""
+
+    groups: tuple[tuple[int, ...], ...]
+    """Columns that are fitted together or not at all; one for each joint and term."""
+    homes: tuple[int, ...]
+    """The degree of freedom of each group, −1 for none."""
+    described: Float[np.ndarray, " t"]
+    most: Float[np.ndarray, " t"]
+    """Upper bounds."""
+    positive: Bool[np.ndarray, " t"]
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """Which columns are fitted, and the numbers of the others."""
+
+    fitted: Bool[np.ndarray, " t"]
+    value: Float[np.ndarray, " t"]
+
+    def changed(self, group: Sequence[int], fitted: bool, value: np.ndarray) -> State:
+        where, numbers = self.fitted.copy(), self.value.copy()
+        where[list(group)], numbers[list(group)] = fitted, value
+        return State(where, numbers)
+
+
+@dataclasses.dataclass(frozen=True)
+class Fold:
+    """Without the links: the fitted rows' products, and those of the judged rows of each degree of freedom."""
+
+    fitted: Float[np.ndarray, "t1 t1"]
+    judged: Float[np.ndarray, "dof t1 t1"]
+
+
+class CrossValidation:
+    """Errors of fits to parts of the data on the other parts.
+
+    Args:
+        data: columns are those of the links, of the terms, and the torques.
+        links: the matrix from scaled numbers of the links, which are expected at `start`, to their parameters.
+        noise: of each degree of freedom [N·m, N], by which residuals are divided; infinite where none was measured.
+    """
+
+    def __init__(
+        self,
+        data: TorqueData,
+        links: np.ndarray,
+        start: np.ndarray,
+        terms: Terms,
+        noise: np.ndarray,
+    ) -> None:
+        self.terms, self.links, self.counts = terms, len(links), data.part_counts
+        self.scaling = np.eye(data.products.shape[-1])
+        self.scaling[: self.links, : self.links] = links
+        self.scaling[: self.links, -1] = -links @ start
+        self.weights = 1.0 / noise
+        self.show(data)
+
+    def show(self, data: TorqueData) -> None:
+        """Takes this data from now on."""
+        self.products = self.scaling.T @ data.products @ self.scaling
+        self.size = data.products[:, :, -1, -1]
+        columns = np.einsum("kjaa->a", data.products)
+        self.felt = columns[self.links : -1] > ROUNDING * columns[-1]
+        self._folds: dict[float, list[Fold]] = {}
+
+    def weigh(self, noise: Float[np.ndarray, " dof"]) -> None:
+        """Divides residuals by this noise from now on."""
+        self.weights = 1.0 / noise
+        self._folds = {}
+
+    def folds(self, prior: float) -> list[Fold]:
+        """The folds with this weight of the prior."""
+        if prior not in self._folds:
+            self._folds[prior] = [self._reduced(~judged, judged, prior) for judged in FOLDS]
+        return self._folds[prior]
+
+    def errors(self, state: State, prior: float) -> Float[np.ndarray, "folds dof"]:
+        """Mean squared errors [N²·m², N²]; NaN where a fold has no row."""
+        out = []
+        for fold, judged in zip(self.folds(prior), FOLDS, strict=True):
+            w = np.append(self.solve(fold, state), -1.0)
+            squares = np.maximum(fold.judged @ w @ w, ROUNDING * self.size[judged].sum(axis=0))
+            rows = self.counts[judged].sum(axis=0)
+            out.append(np.where(rows > 0.0, squares / np.maximum(rows, 1.0), np.nan))
+        return np.array(out)
+
+    def score(self, state: State, prior: float) -> float:
+        """The mean over folds and joints of squared errors in units of the noise."""
+        return float(np.nanmean(self.errors(state, prior) * self.weights**2))
+
+    def rms(self, state: State, prior: float) -> Float[np.ndarray, " dof"]:
+        """Root mean squared errors over all folds [N·m, N]; NaN where nothing was measured."""
+        errors = self.errors(state, prior)
+        count = np.sum(np.isfinite(errors), axis=0)
+        mean = np.nansum(errors, axis=0) / np.maximum(count, 1)
+        return np.sqrt(np.where(count > 0, mean, np.nan))
+
+    def best_prior(self, state: State) -> float:
+        """The largest weight whose error is close to the least."""
+        scores = [self.score(state, prior) for prior in PRIORS]
+        return max(p for p, s in zip(PRIORS, scores, strict=True) if s <= CLOSE * min(scores))
+
+    def values(self, state: State, prior: float) -> Float[np.ndarray, " t"]:
+        """The numbers of all terms, the fitted ones from all data."""
+        everything = np.ones(PARTS, dtype=bool)
+        return self.solve(self._reduced(everything, everything, prior), state)
+
+    def solve(self, fold: Fold, state: State) -> Float[np.ndarray, " t"]:
+        """The least squares of the fitted numbers; those that would leave their bounds are zero."""
+        H, x, fitted = fold.fitted, state.value.copy(), state.fitted.copy()
+        diagonal = np.diag(H)[:-1]
+        ridge = RIDGE * diagonal + 1e-300
+        while fitted.any():
+            x[fitted] = 0.0
+            k = np.flatnonzero(fitted)
+            right = H[k, -1] - H[k, :-1] @ x
+            x[k] = np.linalg.solve(H[np.ix_(k, k)] + np.diag(ridge[k]), right)
+            bad = fitted & ((self.terms.positive & (x < 0.0)) | (x > self.terms.most))
+            if not bad.any():
+                break
+            x[bad], fitted = 0.0, fitted & ~bad
+        return x
+
+    def _reduced(self, fitted: np.ndarray, judged: np.ndarray, prior: float) -> Fold:
+        """Products of terms and torques where the links have their best numbers for the fitted parts."""
+        n = self.links
+        G = np.einsum("kjab,j->ab", self.products[fitted], self.weights**2)
+        K = np.linalg.solve(G[:n, :n] + prior * np.eye(n), G[:n, n:])
+        P = np.concatenate([-K, np.eye(len(G) - n)])
+        judged_rows = self.products[judged].sum(axis=0)
+        return Fold(G[n:, n:] - G[n:, :n] @ K, P.T @ judged_rows @ P)
+
+
+def choose(check: CrossValidation, state: State) -> tuple[State, float]:
+    """The state, reached from the given one by changes of single groups, and the weight of the prior.
+
+    Twice: then the noise is what cross-validation leaves, in which there is also what no term explains.
+    """
+    state, prior = _searched(check, state)
+    left = check.rms(state, prior)
+    with np.errstate(divide="ignore"):
+        check.weigh(np.where(np.isfinite(left), np.maximum(left, 1.0 / check.weights), np.inf))
+    state, prior = _searched(check, state)
+    idle = state.fitted & (check.values(state, prior) == 0.0)
+    return State(state.fitted & ~idle, state.value), prior
+
+
+def _searched(check: CrossValidation, state: State) -> tuple[State, float]:
+    """Changes that pay, until there are none."""
+    prior = check.best_prior(state)
+    for _ in range(ROUNDS):
+        now = check.score(state, prior)
+        changes = _improvements(check, state, prior, now)
+        if not changes:
+            break
+        together, homes = state, set()
+        for _, home, group, fitted, value in changes:
+            if home not in homes:
+                homes.add(home)
+                together = together.changed(group, fitted, value)
+        _, _, group, fitted, value = changes[0]
+        one = state.changed(group, fitted, value)
+        state = min((one, together), key=lambda s: check.score(s, prior))
+        prior = check.best_prior(state)
+    return state, prior
+
+
+def _improvements(check: CrossValidation, state: State, prior: float, now: float) -> list:
+    """Changes that pay, the best one first: gain, degree of freedom, columns, whether fitted, value otherwise."""
+    found = []
+    for group, home in zip(check.terms.groups, check.terms.homes, strict=True):
+        columns = list(group)
+        if not check.felt[columns].any():
+            continue
+        is_fitted = bool(state.fitted[columns].any())
+        for fitted, value in _options(check.terms.described[columns]):
+            same = np.array_equal(state.value[columns], value)
+            if fitted == is_fitted and (fitted or same):
+                continue
+            simpler = is_fitted and not np.any(value)
+            needed = now * (-LOSS if simpler else GAIN)
+            gain = now - check.score(state.changed(group, fitted, value), prior)
+            if gain > needed:
+                found.append((gain - needed, home, group, fitted, value))
+    return sorted(found, key=lambda change: -change[0])
+
+
+def _options(described: np.ndarray) -> list[tuple[bool, np.ndarray]]:
+    """Fitted, as described, zero."""
+    fixed = [described] if not described.any() else [described, 0.0 * described]
+    return [(True, 0.0 * described), *((False, value) for value in fixed)]
