@@ -67,6 +67,8 @@ def after_impulses(
     e = jnp.where(
         met[:, 0] < -pick(model.contact_restitution_speed), pick(model.contact_restitution), 0.0
     )
+    if model.contact_order == "impact":  # what does not bounce stays for the rest of the step
+        met = jnp.where((e > 0.0)[:, None], met, now + dt * faster)
     lift = pick(model.contact_erp) * jnp.maximum(depth, 0.0) / dt
     still = signal("contact/time", tau, row=rows)
     bias = signal("contact/bias", e * met[:, 0] - lift, row=rows)
@@ -125,7 +127,7 @@ def _meeting(model: Model, H: AnyArray, J: AnyArray, softness: AnyArray, coupled
 def _when(
     order: str, depth: AnyArray, now: AnyArray, faster: AnyArray, dt: Scalar
 ) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """Which contacts act; the time after which each one is met; the time of new impacts, else zero [s]."""
+    """Which contacts act; the time after which each one's velocity counts; the time of new impacts, else zero [s]."""
     if order == "b":
         nothing = jnp.zeros_like(depth)
         return depth > 0.0, nothing, nothing
@@ -136,7 +138,8 @@ def _when(
     if order == "plain":
         return touching | meets, whole, jnp.zeros_like(depth)
     tau = jnp.where(meets, depth / jnp.where(meets, free, 1.0), 0.0)
-    return touching | meets, jnp.where(meets, tau, whole), tau
+    # the velocity of a semi-implicit step is that of half a step earlier: so read, bounces keep their energy
+    return touching | meets, jnp.where(meets, tau + 0.5 * dt, whole), tau
 
 
 def _yielding_joints(model: Model, H: AnyArray, J: AnyArray) -> tuple[AnyArray, AnyArray]:
