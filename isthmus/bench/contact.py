@@ -21,7 +21,7 @@ from isthmus.export.mjcf import to_mjcf
 from isthmus.model.model import Model
 
 DT, STEPS = 1e-3, 100
-KP, KD = 100.0, 2.0
+KP, KD = 100.0, 5.0
 """Gains of the joints [N·m/rad, N·m·s/rad]."""
 LEGS = np.tile([0.0, 0.7, -1.4], 4)
 """Angles that the joints hold [rad]."""
@@ -38,7 +38,7 @@ def standing_quadruped(contact: Any = "impulse") -> Model:
 
 def standing_start(model: Model) -> ist.State:
     """Just above the ground, legs bent, at rest."""
-    q = np.array([0.0, 0.0, 0.325, 1.0, 0.0, 0.0, 0.0, *LEGS])
+    q = np.array([0.0, 0.0, 0.323, 1.0, 0.0, 0.0, 0.0, *LEGS])
     return ist.State(q, np.zeros(model.dof))
 
 
@@ -53,7 +53,7 @@ def mujoco_quadruped(model: Model) -> Any:
     """MuJoCo's model of the same quadruped: the same gains and friction, only feet touch the ground."""
     mujoco = import_module("mujoco")
     made = mujoco.MjModel.from_xml_string(to_mjcf(model)[0])
-    made.opt.timestep = DT
+    made.opt.timestep, made.opt.cone, made.opt.impratio = DT, 1, 100.0  # feet that stick
     for k in range(made.ngeom):
         touches = made.geom(k).name.endswith(("_foot", "ground"))
         made.geom_contype[k] = made.geom_conaffinity[k] = int(touches)
