@@ -51,7 +51,7 @@ def stood(model: Model, q: Any, v: Any, steps: int = STEPS) -> Any:
 
 def mujoco_quadruped(model: Model) -> Any:
     """MuJoCo's model of the same quadruped: the same gains and friction, only feet touch the ground."""
-    mujoco = import_module("mujoco")
+    mujoco: Any = import_module("mujoco")
     made = mujoco.MjModel.from_xml_string(to_mjcf(model)[0])
     made.opt.timestep, made.opt.cone, made.opt.impratio = DT, 1, 100.0  # feet that stick
     for k in range(made.ngeom):
@@ -63,7 +63,7 @@ def mujoco_quadruped(model: Model) -> Any:
 
 def mujoco_state(made: Any, q: np.ndarray, v: np.ndarray) -> Any:
     """MuJoCo's data at a state of ours, under the command that holds the legs."""
-    mujoco = import_module("mujoco")
+    mujoco: Any = import_module("mujoco")
     data = mujoco.MjData(made)
     data.qpos, data.qvel, data.ctrl = q, v, LEGS
     return data
@@ -102,7 +102,7 @@ def quadruped(quick: bool) -> list[Row]:
 
 
 def _mujoco_run(model: Model, q: np.ndarray, v: np.ndarray) -> Any:
-    mujoco = import_module("mujoco")
+    mujoco: Any = import_module("mujoco")
     made = mujoco_quadruped(model)
     data = mujoco_state(made, q, v)
     return lambda: mujoco.mj_step(made, data, STEPS)
@@ -117,7 +117,11 @@ def _mjx_rows(model: Model, q: np.ndarray, v: np.ndarray, ours: float, took: flo
     with jax.enable_x64(True):
         made = mujoco_quadruped(model)
         theirs, data = mjx.put_model(made), mjx.put_data(made, mujoco_state(made, q, v))
-        steps = lambda d: jax.lax.scan(lambda d, _: (mjx.step(theirs, d), None), d, length=STEPS)[0]
+
+        def step(d: Any, _: None) -> tuple[Any, None]:  # MJX widens some integers
+            return jax.tree.map(lambda x, y: y.astype(x.dtype), d, mjx.step(theirs, d)), None
+
+        steps = lambda d: jax.lax.scan(step, d, length=STEPS)[0]
         began = WORK()
         run = jax.jit(steps).lower(data).compile()
         compiling = WORK() - began

@@ -120,26 +120,38 @@ def _difference(
 def _swept(A: Square, c: Impulses, friction: AnyArray, active: AnyArray, sweeps: int) -> Impulses:
     """Projected Gauss-Seidel from zero, contact after contact, until nothing moves."""
     steps, count = _steps(A), c.shape[0]
-
-    def contact(k: int, p: Impulses) -> Impulses:
-        rows = A[3 * k : 3 * k + 3]
-        w = rows @ p.reshape(-1) + c[k]
-        normal = jnp.where(active[k], jnp.maximum(p[k, 0] - steps[k, 0] * w[0], 0.0), 0.0)
-        w = w[1:] + rows[1:, 3 * k] * (normal - p[k, 0])
-        across = _onto_disc(p[k, 1:] - steps[k, 1:] * w, friction[k] * normal)
-        return jnp.asarray(p).at[k].set(jnp.concatenate([normal[None], across]))
+    acts = jnp.where(active[:, None], steps, 0.0)
+    share = jnp.where(acts > 0.0, 1.0, 0.0).reshape(-1)
+    G = jnp.diag(share) - acts.reshape(-1)[:, None] * A  # p = projection of G p + g
+    g = -acts * c
 
     def sweep(state: tuple) -> tuple:
         n, p, _ = state
         after = p
         for k in range(count):
-            after = contact(k, after)
+            after = _queued(G, g[k], friction[k], after, k)
         moved = jnp.max(jnp.abs(after - p)) > RESTING * jnp.max(jnp.abs(after))
         return n + 1, after, moved
 
     going = lambda state: (state[0] < sweeps) & state[2]
     start = (jnp.zeros((), np.int32), jnp.zeros_like(c), jnp.any(active))
     return jax.lax.while_loop(going, sweep, start)[1]
+
+
+def _queued(G: Square, g: AnyArray, friction: Scalar, p: Impulses, k: int) -> Impulses:
+    """`p` with a new value of contact `k`. `p` is a queue: its first contact is `k`, which leaves and comes in again.
+
+    Sums thus end with the newest numbers, and wait for no others.
+    """
+    size = p.size
+    columns = np.arange(3 * k, 3 * k + size, dtype=np.int32) % size
+    rows, flat = G[3 * k : 3 * k + 3][:, columns], p.reshape(-1)
+    sums = lambda r, first: jnp.sum(jnp.concatenate([g[r, None], rows[r, first:] * flat[first:]]))
+    free = sums(0, 1)
+    normal = jnp.where(free > 0.0, free, 0.0)
+    across = jnp.stack([sums(r, 1) + rows[r, 0] * normal for r in (1, 2)])
+    new = jnp.concatenate([normal[None], _onto_disc(across, friction * normal)])
+    return jnp.concatenate([p[1:], new[None]])
 
 
 def _newton(

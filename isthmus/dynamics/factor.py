@@ -42,7 +42,7 @@ def factored(model: Model, H: Float[AnyArray, "n n"], dense: bool = False) -> Fa
         inverse.append(1.0 / jnp.sqrt(H[k, k]))
         row = H[k, up] * inverse[-1]
         rows.append(jnp.zeros(n, H.dtype).at[up].set(row))
-        H = H.at[up[:, None], up[None]].add(-row[:, None] * row[None])
+        H = jnp.asarray(H).at[up[:, None], up[None]].add(-row[:, None] * row[None])
     return Factor(jnp.stack(rows[::-1]), jnp.stack(inverse[::-1]), before)
 
 
@@ -65,7 +65,7 @@ def solve_transposed(L: Factor, X: Float[AnyArray, "n m"]) -> Float[AnyArray, "n
     for k in reversed(range(X.shape[0])):
         up = np.array(L.before[k], dtype=np.int32)
         row = X[k] * L.inverse[k]
-        X = X.at[k].set(row).at[up].add(-L.below[k, up][:, None] * row[None])
+        X = jnp.asarray(X).at[k].set(row).at[up].add(-L.below[k, up][:, None] * row[None])
     return X
 
 
@@ -73,7 +73,7 @@ def solve(L: Factor, x: Joints) -> Joints:
     """`L⁻¹ x`."""
     for k in range(x.shape[0]):
         up = np.array(L.before[k], dtype=np.int32)
-        x = x.at[k].set((x[k] - L.below[k, up] @ x[up]) * L.inverse[k])
+        x = jnp.asarray(x).at[k].set((x[k] - L.below[k, up] @ x[up]) * L.inverse[k])
     return x
 
 

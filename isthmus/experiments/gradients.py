@@ -50,7 +50,7 @@ class Case:
     """Of the result, the number that is compared."""
     forward: bool = False
     """Forward mode, else reverse mode."""
-    worlds: int = 256
+    worlds: int = 2048
     """How many a measurement runs."""
 
 
@@ -181,7 +181,7 @@ def least(runs: list[Callable[[], Any]], repeats: int) -> list[float]:
 
 def best_of(k: int) -> float:
     """TDS's fastest gradient of a problem [s]."""
-    return min(times[k] for times in METHODS.values() if times[k] is not None)
+    return min(t for times in METHODS.values() if (t := times[k]) is not None)
 
 
 def speeds(found: dict) -> Table:
