@@ -17,6 +17,8 @@ from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.losses.windows import Span
 from isthmus.phases import counted, phase
 
+NEAR = 1e-4
+"""Distance from a minimum, in scaled numbers, within which a wrong gradient does no harm."""
 MAX_PARAMETERS_FOR_EFFECTS = 60
 """Above this many parameters, neither their effects nor shifts in time are computed: both need a full Jacobian."""
 
@@ -133,17 +135,20 @@ def differences(evaluation: Evaluation, x: np.ndarray) -> Float[np.ndarray, "dat
 
 
 def gradient_error(evaluation: Evaluation, x: np.ndarray, gradient: np.ndarray) -> float:
-    """The compiled gradient against differences of the cost along three directions, relative."""
+    """The compiled gradient against differences of the cost along three directions, relative.
+
+    Relative to the gradient, or, where that vanishes, to what it would be at a distance of `NEAR`.
+    """
     rng, h = np.random.default_rng(0), 1e-6
     worst = 0.0
     for _ in range(3):
         d = rng.standard_normal(len(x))
         d /= np.linalg.norm(d)
-        up, down = evaluation.cost(np.stack([x + h * d, x - h * d]))
+        up, here, down = evaluation.cost(np.stack([x + h * d, x, x - h * d]))
         slope, exact = (up - down) / (2.0 * h), float(gradient @ d)
-        worst = max(
-            worst, abs(slope - exact) / max(abs(exact), 1e-3 * np.linalg.norm(gradient), 1e-9)
-        )
+        size = max(abs(exact), 1e-3 * np.linalg.norm(gradient), 1e-9)
+        curved = NEAR * abs(up + down - 2.0 * here) / h**2
+        worst = max(worst, abs(slope - exact) / max(size, curved))
     return float(worst)
 
 
