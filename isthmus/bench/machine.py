@@ -14,6 +14,7 @@ from typing import Any
 PEERS = {
     "CasADi": ("casadi", "casadi", "casadi"),
     "Pinocchio": ("pinocchio", "pin", "pin"),
+    "MuJoCo": ("mujoco", "mujoco", "mujoco"),
     "MJX": ("mujoco.mjx", "mujoco-mjx", "mujoco mujoco-mjx"),
     "Brax": ("brax", "brax", "brax"),
     "mujoco.sysid": ("mujoco.sysid", "mujoco", "'mujoco[sysid]'"),

@@ -21,6 +21,8 @@ CASES = {
     "large": ("native code", "large", "large"),
     "quadruped": ("native code", "native_cases", "quadruped"),
     "threads": ("native code", "native_cases", "threads"),
+    "contact": ("native code", "contact", "quadruped"),
+    "tosses": ("native code", "contact", "cube"),
     "tree": ("native code", "tree", "tree"),
     "sysid": ("identification", "sysid", "pendulum"),
     "sysid-arm": ("identification", "sysid_arm", "arm"),

@@ -7,16 +7,17 @@ position for the rest of the step only. Without that the derivative of a bounce 
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Float
 
-from isthmus.contact.box_friction import impulses_in_box
+from isthmus.contact.box_friction import following_in_box, impulses_in_box
 from isthmus.contact.geometry import Touch
 from isthmus.contact.penalty import contact_rows
-from isthmus.contact.solve import impulses
+from isthmus.contact.solve import Impulses, following, impulses
+from isthmus.dynamics.factor import Factor, factored, inverse_times, solve_transposed
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import Kinematics
 from isthmus.model.model import Model
@@ -49,10 +50,11 @@ def after_impulses(
     a: Joints,
     dt: Scalar,
     signal: Signal,
+    coupled: bool = False,
 ) -> tuple[Joints, Joints]:
     """Velocity at the end of a step of `dt` [s] with acceleration `a`, and by what `q` moves until then.
 
-    `inertia`: of the joints, with what an implicit step adds.
+    `inertia`: of the joints, with what an implicit step adds; `coupled`: across branches of the tree too.
     """
     rows = contact_rows(model, "impulse")
     J = contact_jacobian(model, k, touching, rows)
@@ -71,18 +73,55 @@ def after_impulses(
     still = signal("contact/time", tau, row=rows)
     bias = signal("contact/bias", e * met[:, 0] - lift, row=rows)
     c = met.at[:, 0].add(bias)
-    L, Y = _factored(model, inertia, J.reshape(3 * count, n))
+    friction, plastic = pick(model.contact_friction), met.at[:, 0].add(-lift)
+    inertia, J = _yielding_joints(model, inertia, J.reshape(3 * count, n))
+
     softness = jnp.repeat(pick(model.contact_softness), 3, total_repeat_length=3 * count)
-    A = _yielding(jnp.sum(Y[:, :, None] * Y[:, None, :], axis=0)) + jnp.diag(softness)
-    p, off = _solved(model, A, c, met.at[:, 0].add(-lift), pick(model.contact_friction), active, e)
+
+    def act() -> tuple[AnyArray, Scalar, Joints, Joints]:
+        meeting = _meeting(model, inertia, J, softness, coupled)
+        p, off = _solved(model, meeting, c, plastic, friction, active, e)
+        return p, off, meeting.jump(p), meeting.jump(still[:, None] * p)
+
+    nothing = jnp.zeros_like(v)
+    rest = lambda: (jnp.zeros_like(c), jnp.zeros((), c.dtype), nothing, nothing)
+    p, off, jump, shift = jax.lax.cond(jnp.any(active), act, rest)
     signal("contact/residual", off)
-    p = _published(touching, rows, p, dt, signal)
-    back = lambda p: solve_triangular(L, Y @ p.reshape(-1), lower=True, trans=1)
-    if model.contact_order != "impact":
-        moved = v + dt * a + back(p)
-        return moved, dt * moved
-    moved = v + dt * a + back(p)
-    return moved, dt * moved - back(still[:, None] * p)
+    found = _published(touching, rows, p, dt, signal)
+    if found is not p:
+        meeting = _meeting(model, inertia, J, softness, coupled)
+        jump, shift = meeting.jump(found), meeting.jump(still[:, None] * found)
+    moved = v + dt * a + jump
+    return moved, dt * moved - shift if model.contact_order == "impact" else dt * moved
+
+
+class Meeting(eqx.Module):
+    """A mechanism as impulses feel it."""
+
+    H: Float[AnyArray, "n n"]
+    L: Factor
+    """Of `H`."""
+    J: Float[AnyArray, "rows n"]
+    soft: Float[AnyArray, " rows"]
+    """Speed that 1 N·s gives the contacts themselves [1/kg]."""
+    A: Float[AnyArray, "rows rows"]
+    """`J H⁻¹ Jᵀ + diag(soft)`: velocities that impulses give [1/kg]; held fixed in derivatives."""
+
+    def jump(self, p: Impulses) -> Joints:
+        """What impulses do to the velocity of the joints."""
+        return inverse_times(self.H, self.L, self.J.T @ p.reshape(-1))
+
+    def yields(self, p: Impulses) -> Impulses:
+        """`A p`, with all its derivatives."""
+        return (self.J @ self.jump(p) + self.soft * p.reshape(-1)).reshape(p.shape)
+
+
+def _meeting(model: Model, H: AnyArray, J: AnyArray, softness: AnyArray, coupled: bool) -> Meeting:
+    held, still = jax.lax.stop_gradient((H, J))
+    L = factored(model, held, coupled)
+    Y = solve_transposed(L, still.T)
+    soft = softness + _yielding(jnp.sum(Y * Y, axis=0))
+    return Meeting(H, L, J, soft, Y.T @ Y + jnp.diag(jax.lax.stop_gradient(soft)))
 
 
 def _when(
@@ -103,64 +142,64 @@ def _when(
     return touching | meets, jnp.where(meets, tau + 0.5 * dt, whole), tau
 
 
-def _factored(model: Model, inertia: AnyArray, J: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """`L` of `inertia = L Lᵀ` and `L⁻¹ Jᵀ`; joints whose motion is given do not yield."""
-    if model.prescribed:
-        _, given = prescribed_rows(model)
-        free = jnp.ones(model.dof, J.dtype).at[given].set(0.0)
-        J = J * free[None]
-        inertia = inertia * free[:, None] * free[None] + jnp.diag(1.0 - free)
-    L = jnp.linalg.cholesky(inertia)
-    return L, solve_triangular(L, J.T, lower=True)
+def _yielding_joints(model: Model, H: AnyArray, J: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Mass matrix and Jacobian; joints whose motion is given do not yield."""
+    if not model.prescribed:
+        return H, J
+    _, given = prescribed_rows(model)
+    free = jnp.ones(model.dof, J.dtype).at[given].set(0.0)
+    return H * free[:, None] * free[None] + jnp.diag(1.0 - free), J * free[None]
 
 
-def _yielding(A: AnyArray) -> AnyArray:
-    """The matrix with a number on its diagonal in directions in which the mechanism cannot move at all."""
-    diagonal = jnp.diag(A)
-    most = jnp.max(diagonal)
-    return A + jnp.diag(jnp.where(diagonal <= RIGID * most, most, 0.0))
+def _yielding(mobility: AnyArray) -> AnyArray:
+    """What is added to the diagonal: a number in directions in which the mechanism cannot move at all."""
+    most = jnp.max(mobility)
+    return jnp.where(mobility <= RIGID * most, most, 0.0)
 
 
 def _solved(
     model: Model,
-    A: AnyArray,
-    c: AnyArray,
-    plastic: AnyArray,
+    meeting: Meeting,
+    c: Impulses,
+    plastic: Impulses,
     friction: AnyArray,
     active: AnyArray,
     e: AnyArray,
-) -> tuple[AnyArray, Scalar]:
-    """The impulses; nothing is computed while nothing touches."""
-    sweeps, newton = model.contact_sweeps, model.contact_newton
-    if model.contact_order == "b":
-        solve = lambda c: impulses_in_box(A, c, friction, active, sweeps)
-    else:
-        solve = lambda c: impulses(A, c, friction, active, sweeps, newton)
-    nothing = lambda: (jnp.zeros_like(c), jnp.zeros((), c.dtype))
-    p, off = jax.lax.cond(jnp.any(active), lambda: solve(c), nothing)
-    if model.contact_order == "b":
+) -> tuple[Impulses, Scalar]:
+    """The impulses, and by how much velocities are off."""
+    box = model.contact_order == "b"
+
+    def solved(c: Impulses) -> tuple[Impulses, Scalar]:
+        given = meeting.A, *jax.lax.stop_gradient((c, friction)), active
+        if box:
+            p, off = impulses_in_box(*given, model.contact_sweeps)
+        else:
+            p, off = impulses(*given, model.contact_sweeps, model.contact_newton)
+        follow = following_in_box if box else following
+        return follow(meeting.A, p, meeting.yields(p) + c, friction, active), off
+
+    p, off = solved(c)
+    if box:
         return p, off
-    gains = jnp.any(e > 0.0) & (_work(A, plastic, p) > 0.0)
+    gains = jnp.any(e > 0.0) & (_work(meeting, plastic, p) > 0.0)
     return jax.lax.cond(
-        gains, lambda: (_tamed(A, plastic, p, solve(plastic)[0]), off), lambda: (p, off)
+        gains, lambda: (_tamed(meeting, plastic, p, solved(plastic)[0]), off), lambda: (p, off)
     )
 
 
-def _work(A: AnyArray, w: AnyArray, p: AnyArray) -> Scalar:
+def _work(meeting: Meeting, w: Impulses, p: Impulses) -> Scalar:
     """Energy [J] that impulses bring in, where velocities were `w` before."""
-    flat = p.reshape(-1)
-    return flat @ w.reshape(-1) + 0.5 * flat @ (A @ flat)
+    return jnp.sum(p * (w + 0.5 * meeting.yields(p)))
 
 
-def _tamed(A: AnyArray, w: AnyArray, p: AnyArray, plastic: AnyArray) -> AnyArray:
+def _tamed(meeting: Meeting, w: Impulses, p: Impulses, plastic: Impulses) -> Impulses:
     """Between the impulses without restitution and those with it: as much as brings in no energy."""
-    d = (p - plastic).reshape(-1)
-    flat = plastic.reshape(-1)
-    start = jnp.minimum(_work(A, w, plastic), 0.0)
-    slope, curve = d @ (w.reshape(-1) + A @ flat), 0.5 * d @ (A @ d)
+    d = p - plastic
+    start = jnp.minimum(_work(meeting, w, plastic), 0.0)
+    slope, curve = jnp.sum(d * (w + meeting.yields(plastic))), 0.5 * jnp.sum(d * meeting.yields(d))
     root = jnp.sqrt(jnp.maximum(slope * slope - 4.0 * curve * start, 0.0))
     share = jnp.clip((root - slope) / jnp.maximum(2.0 * curve, 1e-300), 0.0, 1.0)
-    return plastic + share * (p - plastic)
+    return plastic + share * d
 
 
 def _published(

@@ -47,11 +47,43 @@ def _impulses_jvp(sweeps: int, newton: int, primals: tuple, tangents: tuple) -> 
     A, c, friction, active = primals
     dA, dc, dfriction, _ = tangents
     p, off = impulses(A, c, friction, active, sweeps, newton)
-    change = lambda A, c, friction: _difference(A, c, friction, active, p, _steps(primals[0]))
-    moved = jax.jvp(change, (A, c, friction), (dA, dc, dfriction))[1]
-    J = _slope(A, c, friction, active, p)
-    dp = -jnp.linalg.solve(J, moved.reshape(-1)).reshape(p.shape)
+    times_p = lambda A: (A @ p.reshape(-1)).reshape(p.shape)
+    dp = _moved(A, p, times_p(A) + c, friction, active, times_p(dA) + dc, dfriction)
     return (p, off), (dp, jnp.zeros_like(off))
+
+
+@jax.custom_jvp
+def following(
+    A: Square, p: Impulses, w: Impulses, friction: AnyArray, active: AnyArray
+) -> Impulses:
+    """`p`, which solves the problem with the velocities `w = A p + c`, and moves with `w` and the friction.
+
+    `w` is to be computed with `p` held: so the derivative by `A` costs a product instead of a matrix.
+    """
+    return p
+
+
+@following.defjvp
+def _following_jvp(primals: tuple, tangents: tuple) -> tuple:
+    A, p, w, friction, active = primals
+    return p, _moved(A, p, w, friction, active, tangents[2], tangents[3])
+
+
+def _moved(
+    A: Square,
+    p: Impulses,
+    w: Impulses,
+    friction: AnyArray,
+    active: AnyArray,
+    dw: Impulses,
+    dfriction: AnyArray,
+) -> Impulses:
+    """How the solution moves where its velocities and the friction do."""
+    steps = _steps(A)
+    change = lambda w, friction: p - _projected(p - steps * w, friction, active)
+    moved = jax.jvp(change, (w, friction), (dw, dfriction))[1]
+    J = _slope(A, w, friction, active, p)
+    return -jnp.linalg.solve(J, moved.reshape(-1)).reshape(p.shape)
 
 
 def _steps(A: Square) -> Impulses:
@@ -88,26 +120,38 @@ def _difference(
 def _swept(A: Square, c: Impulses, friction: AnyArray, active: AnyArray, sweeps: int) -> Impulses:
     """Projected Gauss-Seidel from zero, contact after contact, until nothing moves."""
     steps, count = _steps(A), c.shape[0]
-
-    def contact(k: int, p: Impulses) -> Impulses:
-        rows = A[3 * k : 3 * k + 3]
-        w = rows @ p.reshape(-1) + c[k]
-        normal = jnp.where(active[k], jnp.maximum(p[k, 0] - steps[k, 0] * w[0], 0.0), 0.0)
-        w = w[1:] + rows[1:, 3 * k] * (normal - p[k, 0])
-        across = _onto_disc(p[k, 1:] - steps[k, 1:] * w, friction[k] * normal)
-        return jnp.asarray(p).at[k].set(jnp.concatenate([normal[None], across]))
+    acts = jnp.where(active[:, None], steps, 0.0)
+    share = jnp.where(acts > 0.0, 1.0, 0.0).reshape(-1)
+    G = jnp.diag(share) - acts.reshape(-1)[:, None] * A  # p = projection of G p + g
+    g = -acts * c
 
     def sweep(state: tuple) -> tuple:
         n, p, _ = state
         after = p
         for k in range(count):
-            after = contact(k, after)
+            after = _queued(G, g[k], friction[k], after, k)
         moved = jnp.max(jnp.abs(after - p)) > RESTING * jnp.max(jnp.abs(after))
         return n + 1, after, moved
 
     going = lambda state: (state[0] < sweeps) & state[2]
     start = (jnp.zeros((), np.int32), jnp.zeros_like(c), jnp.any(active))
     return jax.lax.while_loop(going, sweep, start)[1]
+
+
+def _queued(G: Square, g: AnyArray, friction: Scalar, p: Impulses, k: int) -> Impulses:
+    """`p` with a new value of contact `k`. `p` is a queue: its first contact is `k`, which leaves and comes in again.
+
+    Sums thus end with the newest numbers, and wait for no others.
+    """
+    size = p.size
+    columns = np.arange(3 * k, 3 * k + size, dtype=np.int32) % size
+    rows, flat = G[3 * k : 3 * k + 3][:, columns], p.reshape(-1)
+    sums = lambda r, first: jnp.sum(jnp.concatenate([g[r, None], rows[r, first:] * flat[first:]]))
+    free = sums(0, 1)
+    normal = jnp.where(free > 0.0, free, 0.0)
+    across = jnp.stack([sums(r, 1) + rows[r, 0] * normal for r in (1, 2)])
+    new = jnp.concatenate([normal[None], _onto_disc(across, friction * normal)])
+    return jnp.concatenate([p[1:], new[None]])
 
 
 def _newton(
@@ -120,7 +164,8 @@ def _newton(
 
     def step(state: tuple) -> tuple:
         n, p, d, off, _ = state
-        J = _slope(A, c, friction, active, p)
+        w = (A @ p.reshape(-1)).reshape(p.shape) + c
+        J = _slope(A, w, friction, active, p)
         tried = p - jnp.linalg.solve(J, d.reshape(-1)).reshape(p.shape)
         tried = _projected(tried, friction, active)
         new = difference(tried)
@@ -137,11 +182,11 @@ def _newton(
     return p, off
 
 
-def _slope(A: Square, c: Impulses, friction: AnyArray, active: AnyArray, p: Impulses) -> Square:
-    """The derivative of `_difference` by `p`."""
+def _slope(A: Square, w: Impulses, friction: AnyArray, active: AnyArray, p: Impulses) -> Square:
+    """The derivative of `_difference` by `p`, where velocities are `w`."""
     count, size = p.shape[0], A.shape[0]
     steps = _steps(A)
-    z = p - steps * ((A @ p.reshape(-1)).reshape(p.shape) + c)
+    z = p - steps * w
     pushes = active & (z[:, 0] > 0.0)
     on = pushes.astype(A.dtype)
     radius = friction * jnp.where(pushes, z[:, 0], 0.0)

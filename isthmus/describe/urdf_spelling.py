@@ -53,6 +53,7 @@ ALMOST = 0.75
 
 UNREAD = "no such element is known here, so it was ignored: {}."
 UNKNOWN = "no such attribute is known here, so it was ignored: {}."
+CONTACT = "numbers in <contact> have no meaning here, ist.Contact has its own: {}."
 TWICE = "an element may stand there once, so only the first one was read: {}."
 
 
@@ -82,6 +83,8 @@ def _inside(element: Element, owner: str, notes: Notes) -> None:
             if child.tag in ONCE and child.tag in seen:
                 notes.doubt(TWICE, f"<{child.tag}> of {owner}{where(child.line)}")
             seen.add(child.tag)
+        elif child.tag == "contact" and element.tag == "link":
+            notes.doubt(CONTACT, f"{owner}{where(child.line)}")
         elif child.tag not in FRIENDS and (close := _closest(child.tag, known)):
             notes.doubt(
                 UNREAD, f"<{child.tag}> of {owner}{where(child.line)}, perhaps <{close}> was meant"

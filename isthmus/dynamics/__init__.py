@@ -1,7 +1,8 @@
 """Rigid-body dynamics: forces to accelerations and back, inertia, energy, Jacobians.
 
 `kinematics.py` is the place to start: all others walk over what it computes. `aba.py` is forward dynamics,
-`rnea.py` inverse dynamics, `crba.py` the mass matrix; `passive.py` and `actuators.py` are what acts in joints.
+`rnea.py` inverse dynamics, `crba.py` the mass matrix, `factor.py` its factors; `passive.py` and `actuators.py` are
+what acts in joints.
 """
 
 from isthmus.dynamics.aba import forward_dynamics

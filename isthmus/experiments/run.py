@@ -16,6 +16,7 @@ from isthmus.model.model import Model
 
 STUDIES = {
     "landscape": "NeuralSim, figure 4: two lengths of a double pendulum by local search and by basin hopping",
+    "gradients": "NeuralSim, figure 5: the time of one gradient beside the methods of TDS",
     "spherical": "Real2Sim, section III: link lengths of a pendulum with spherical joints, from headings",
     "swimmer": "NeuralSim, figures 8 and 9, table II: passive forces of a swimmer in water and air",
     "pendulum": "TDS, figure 1 (right): a filmed double pendulum, its numbers and its frame rate",

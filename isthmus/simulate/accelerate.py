@@ -86,7 +86,10 @@ def moved_by(
     inertias = signal.of("link/spatial_inertia")
     added, _ = _at_end_of_step(acting, implicit, signal)
     H = total_inertia(model, acting.kinematics, inertias, added)
-    return after_impulses(model, acting.kinematics, acting.touch, H, acting.v, a, dt, signal)
+    return after_impulses(
+        model, acting.kinematics, acting.touch, H, acting.v, a, dt, signal,
+        coupled=added.dof is not None,
+    )  # fmt: skip
 
 
 def impose(model: Model, state: State, control: Control) -> State:

@@ -117,6 +117,17 @@ def test_mjcf_tells_which_contact_numbers_have_no_meaning_here(tmp_path):
     assert model.contact_kinds == ("impulse",)
 
 
+def test_urdf_tells_that_contact_numbers_of_other_programs_are_not_read(tmp_path):
+    path = tmp_path / "ball.urdf"
+    path.write_text("""<robot name="ball"><link name="ball">
+      <contact><lateral_friction value="0.3"/></contact>
+      <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+      <collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>""")
+    with pytest.warns(UserWarning, match="numbers in <contact> have no meaning here.*link 'ball'"):
+        model = ist.load(path, base="free", ground=True)
+    assert model.contact_kinds == ("impulse",)
+
+
 def test_a_moving_plane_is_no_ground():
     robot = no_ground().add_shape_plane("ball", name="tray")
     with pytest.raises(BadModel, match="the plane 'tray' is fixed to a link that moves"):

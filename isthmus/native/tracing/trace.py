@@ -58,10 +58,7 @@ def kind_of(dtype: Any) -> str | None:
     dtype = np.dtype(dtype) if not jax.dtypes.issubdtype(dtype, jax.dtypes.extended) else None
     if dtype is None:
         return None
-    if dtype in (
-        np.bool_,
-        jax.dtypes.float0,
-    ):  # float0: the derivative of booleans and integers, which nobody reads
+    if dtype in (np.bool_, jax.dtypes.float0):  # the latter: derivatives by booleans, never read
         return "b"
     if dtype.kind in "iu":
         return "i"
