@@ -18,7 +18,7 @@ BODIES = ("link", "joint", "dof", "coordinate", "pair")
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Some rows of a signal: `units` are the rows of each joint, link or point, `bodies` their numbers."""
+    """Some rows of a signal: `units` are the rows of each joint, link, point or contact, `bodies` their numbers."""
 
     text: str
     name: str
@@ -48,9 +48,14 @@ def place(model: Model, text: str, who: str) -> Place:
     spec = {s.name: s for s in signals_of(model)}[chosen.name]
     if spec.rows is None:
         return Place(text, before + spec.name, spec, None)
-    owners = model.rows(spec.rows)
     wanted = set(range(shape_of(model, spec)[0]) if chosen.rows is None else chosen.rows)
-    found = [(i, tuple(r)) for i, r in enumerate(owners.values()) if r and set(r) <= wanted]
+    each_row = spec.rows == "contact"  # a shape has several corners, and each one is a contact
+    owners = (
+        [(r,) for r in range(len(model.contact_kinds))]
+        if each_row
+        else model.rows(spec.rows).values()
+    )
+    found = [(i, tuple(r)) for i, r in enumerate(owners) if r and set(r) <= wanted]
     rows = tuple(r for _, unit in found for r in unit)
     bodies, units = tuple(i for i, _ in found), tuple(unit for _, unit in found)
     return Place(text, before + spec.name, spec, rows, bodies, units, chosen.rows is None)

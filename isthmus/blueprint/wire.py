@@ -25,7 +25,7 @@ class Wire:
     `mode`: `add` (x + net), `scale` (x·(1 + net)): both start with no effect; `replace` (net instead of x) starts
     at the value that the physics gives in the neutral state.
     `rows`: `all`: the network sees all rows at once and answers for all; `each`: one network, shared, that sees each
-    joint, link or point by itself.
+    joint, link, point or contact (a corner of a shape) by itself.
     `angles`: `sincos` (default; quaternions enter as a rotation matrix) or `raw` (default of a `Spline`).
     `output_scale`: what an output of one means, in the target's unit; None: 1, or from the data given to `attach`.
     `fade`: whether the correction fades out where inputs leave the range of the motions that the network was fitted

@@ -22,6 +22,8 @@ STUDIES = {
     "pendulum": "TDS, figure 1 (right): a filmed double pendulum, its numbers and its frame rate",
     "arm": "a real arm of seven joints from measured torques, beside Pinocchio and least squares",
     "acrobot": "a torque-driven double pendulum, three designs, beside the lab's own models",
+    "cube": "TDS, figure 1 (left): springs with a learned friction imitate a throw of a world of impulses",
+    "tosses": "a real cube tossed on a table: contact by impulses or springs, beside MuJoCo",
 }
 """Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
 JUDGING = ("arm",)

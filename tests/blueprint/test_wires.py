@@ -242,3 +242,10 @@ def test_every_signal_that_a_step_computes_can_be_corrected():
     moved = ist.step(hybrid, START, None, 0.01)
     plain = ist.step(PENDULUM, START, None, 0.01)
     np.testing.assert_allclose(moved.q, plain.q, rtol=1e-14)
+
+
+def test_a_network_shared_by_contacts_sees_each_corner_by_itself():
+    cube = ist.library.cube(contact="penalty")
+    wire = ist.Wire("contact/friction_force", "contact/velocity", ist.MLP(2, 1), rows="each")
+    wired = ist.Blueprint([wire]).attach(cube, key=0).networks[0]
+    assert (wired.plan.units, wired.plan.numbers, wired.shift.shape) == (8, 3, (3,))

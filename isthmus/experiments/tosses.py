@@ -1,0 +1,268 @@
+"""Real tosses of a cube (Pfrommer, Halm, Posa 2020): contact by impulses, yielding impulses or springs, beside MuJoCo.
+
+All simulators have the numbers of the cube and its table free, and two to four of their own contact, and search them
+with as many rollouts of the same tosses. They are judged on tosses that no search has seen. The contact, and whether a
+network corrects friction or restitution, is chosen by cross-validation among the tosses to learn from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from isthmus.data.read import read_motion
+from isthmus.errors import BadOption
+from isthmus.experiments.run import Result, Settings, Table
+from isthmus.experiments.tosses_data import FLIGHT, STARTS, Flight, Tosses, errors, tosses_of
+from isthmus.experiments.tosses_figures import draw_errors, draw_toss
+from isthmus.experiments.tosses_fits import (
+    Budget,
+    Errors,
+    Numbers,
+    cost_of,
+    cross_validated,
+    interval,
+    network_by_folds,
+    predicted,
+    refined,
+    searched,
+)
+from isthmus.experiments.tosses_model import (
+    COMMON,
+    KINDS,
+    MUJOCO_DEFAULTS,
+    NETWORKS,
+    Simulate,
+    free_numbers,
+    isthmus_simulator,
+    mujoco_simulator,
+)
+from isthmus.phases import in_turn
+
+TRAINING = 200
+"""Tosses to learn from; the others are judged."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The sizes of the study."""
+
+    training: int
+    rows: int
+    """Rows of a toss that a search sees; judged are all."""
+    evaluations: int
+    """Of each simulator: rollouts of all tosses to learn from."""
+    fold_evaluations: int
+    folds: int
+    kinds: tuple[str, ...]
+    networks: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """A simulator with its numbers, and its errors by start."""
+
+    simulate: Simulate
+    numbers: Numbers
+    off: dict[str, Errors]
+
+
+def study(settings: Settings) -> Result:
+    """Fits on some tosses, judged on the others."""
+    if settings.data is None:
+        raise BadOption("the tosses study needs its recordings: say --data contactnets_cube.npz.")
+    plan = planned(settings)
+    learn, judge = split(settings.data, plan, settings.seed)
+    settings.say(f"{len(learn)} tosses to learn from, {len(judge)} to be judged by")
+    whole = Budget(plan.evaluations, plan.rows, settings.seed)
+    budget = dataclasses.replace(whole, evaluations=plan.fold_evaluations)
+    crossed: dict[str, Errors] = {}
+    without: dict[str, list[Numbers]] = {}
+    for kind in in_turn(plan.kinds, "cross-validation"):
+        without[kind], crossed[kind] = cross_validated(kind, learn, plan.folds, budget)
+        settings.say(f"cross-validation, {kind}: {said(crossed[kind])}")
+    chosen = min(plan.kinds, key=lambda kind: cost_of(crossed[kind]))
+    found = fitted(plan, learn, judge, whole, settings)
+    nets = network_by_folds(chosen, plan.networks, without[chosen], learn, budget)
+    network = min(plan.networks, key=lambda name: cost_of(nets[name]))
+    for name, off in nets.items():
+        settings.say(f"cross-validation, {chosen}, network {name}: {said(off)}")
+    name = f"{chosen}, network on {network}"
+    numbers = refined(chosen, network, found[chosen].numbers, learn, budget)
+    found[name] = judged(isthmus_simulator(chosen, network), numbers, judge)
+    settings.say(f"{name}: {said(found[name].off[STARTS[1]])}")
+    helps = cost_of(nets[network]) < cost_of(nets["none"])
+    tables = (
+        errors_table(found, len(learn), len(judge), plan),
+        crossed_table(crossed, {f"{chosen}, network: {n}": off for n, off in nets.items()}, plan),
+        paired_table(found, chosen),
+        numbers_table(found),
+    )
+    return Result(
+        tables, plain_numbers(found, crossed, nets, chosen), figures(found, chosen, judge),
+        notes(found, chosen, network, helps),
+    )  # fmt: skip
+
+
+def planned(settings: Settings) -> Plan:
+    """The sizes, small for `--quick`; `--set evaluations=… training=…` changes them."""
+    quick = settings.quick
+    evaluations = int(settings.option("evaluations", 18 if quick else 1000))
+    return Plan(
+        training=int(settings.option("training", 6 if quick else TRAINING)), rows=60 if quick else 115,
+        evaluations=evaluations, fold_evaluations=18 if quick else evaluations // 2, folds=2,
+        kinds=("penalty",) if quick else KINDS, networks=("restitution",) if quick else tuple(NETWORKS),
+    )  # fmt: skip
+
+
+def split(path: str, plan: Plan, seed: int) -> tuple[Tosses, Tosses]:
+    """Tosses to learn from, and tosses to be judged by, drawn at random."""
+    motions = read_motion(path, dataset="contactnets_cube")
+    if len(motions) <= plan.training:
+        raise BadOption(
+            f"{path!r} has {len(motions)} tosses; {plan.training} are learned from and at least one is judged. "
+            "Say --set training=NUMBER."
+        )
+    if short := [k for k, m in enumerate(motions) if len(m) <= FLIGHT]:
+        raise BadOption(
+            f"toss {short[0]} of {path!r} has {len(motions[short[0]])} rows; {FLIGHT} rows of flight and one more "
+            "are needed. Leave it out."
+        )
+    order = np.random.default_rng(seed).permutation(len(motions))
+    every = tosses_of([motions[k] for k in order])
+    rows = np.arange(len(every))
+    return every.pick(rows[: plan.training]), every.pick(rows[plan.training :])
+
+
+def fitted(
+    plan: Plan, learn: Tosses, judge: Tosses, budget: Budget, settings: Settings
+) -> dict[str, Judged]:
+    """Every simulator, searched with the same budget."""
+    mujoco = mujoco_simulator()
+    found = {"MuJoCo, defaults": judged(mujoco, MUJOCO_DEFAULTS, judge)}
+    simulators = {"MuJoCo": mujoco, **{kind: isthmus_simulator(kind) for kind in plan.kinds}}
+    for name in in_turn(list(simulators), "fit"):
+        simulate = simulators[name]
+        numbers = searched(simulate, free_numbers(name.lower()), learn, budget)
+        found[name] = judged(simulate, numbers, judge)
+        settings.say(f"{name}: {said(found[name].off[STARTS[1]])}")
+    return found
+
+
+def judged(simulate: Simulate, numbers: Numbers, tosses: Tosses) -> Judged:
+    """Errors of whole tosses from both starts; the few long tosses are simulated apart."""
+    off = {start: np.zeros((2, len(tosses))) for start in STARTS}
+    usual = int(np.percentile(tosses.counts, 95))
+    for which in (tosses.counts <= usual, tosses.counts > usual):
+        rows = np.flatnonzero(which)
+        if not len(rows):
+            continue
+        part = tosses.pick(rows, int(tosses.counts[rows].max()))
+        for start, flight in zip(STARTS, (None, Flight(part)), strict=True):
+            off[start][:, rows] = errors(predicted(simulate, numbers, part, flight), part)
+    return Judged(simulate, numbers, {start: (x[0], x[1]) for start, x in off.items()})
+
+
+# what is shown -----------------------------------------------------------------------------------------
+
+
+def said(off: Errors) -> str:
+    """Mean errors in words."""
+    return f"{100.0 * off[0].mean():.1f} % / {off[1].mean():.1f}°"
+
+
+def errors_table(found: dict[str, Judged], learn: int, judge: int, plan: Plan) -> Table:
+    """One row for each simulator."""
+    rows = [(name, *(said(f.off[start]) for start in STARTS)) for name, f in found.items()]
+    title = (
+        f"{judge} tosses that were not fitted: mean position error in cube widths / rotation error; fitted to {learn} "
+        f"tosses with {plan.evaluations} rollouts of them (network: {plan.fold_evaluations} more)"
+    )
+    columns = ("simulator", *(f"from the {start}" for start in STARTS))
+    return Table(title, columns, tuple(rows))
+
+
+def crossed_table(crossed: dict[str, Errors], nets: dict[str, Errors], plan: Plan) -> Table:
+    """What was chosen by."""
+    rows = [(name, said(off), f"{cost_of(off):.3f}") for name, off in {**crossed, **nets}.items()]
+    title = f"cross-validation among the tosses to learn from, {plan.folds} folds, {plan.fold_evaluations} rollouts"
+    return Table(title, ("contact", "error", "cost"), tuple(rows))
+
+
+def pairs(found: dict[str, Judged], chosen: str) -> dict[str, list[tuple[float, float, float]]]:
+    """Of each other simulator: by how much the chosen one is closer, in widths and degrees, with intervals."""
+    start = STARTS[1]
+    mine = found[chosen].off[start]
+    return {
+        name: [interval(f.off[start][k] - mine[k]) for k in range(2)]
+        for name, f in found.items()
+        if name != chosen
+    }
+
+
+def paired_table(found: dict[str, Judged], chosen: str) -> Table:
+    """Paired differences toss by toss."""
+    show = lambda x, unit, digits: (
+        f"{x[0]:+.{digits}f} ({x[1]:+.{digits}f} … {x[2]:+.{digits}f}){unit}"
+    )
+    rows = [
+        (name, show([100.0 * y for y in position], " %", 1), show(angle, "°", 1))
+        for name, (position, angle) in pairs(found, chosen).items()
+    ]
+    title = f"error less that of {chosen}, toss by toss, from {STARTS[1]}: mean and 95 % interval"
+    return Table(title, ("simulator", "position", "rotation"), tuple(rows))
+
+
+def numbers_table(found: dict[str, Judged]) -> Table:
+    """What was found."""
+    fits = {name: f for name, f in found.items() if "," not in name}
+    rows = [(n, *(f"{f.numbers[n]:.4g}" for f in fits.values())) for n in COMMON]
+    own = [
+        ", ".join(f"{n} {x:.3g}" for n, x in f.numbers.items() if n not in COMMON)
+        for f in fits.values()
+    ]
+    return Table(
+        "numbers found [SI; inertia: ÷ published]", ("number", *fits), (*rows, ("own", *own))
+    )
+
+
+def plain_numbers(
+    found: dict[str, Judged], crossed: dict[str, Errors], nets: dict[str, Errors], chosen: str
+) -> dict[str, Any]:
+    means = lambda off: [float(x.mean()) for x in off]
+    return {
+        "errors": {n: {s: means(x) for s, x in f.off.items()} for n, f in found.items()},
+        "numbers": {name: f.numbers for name, f in found.items()},
+        "cross_validation": {name: means(off) for name, off in crossed.items()},
+        "networks": {name: means(off) for name, off in nets.items()},
+        "chosen": chosen, "paired": pairs(found, chosen),
+    }  # fmt: skip
+
+
+def figures(found: dict[str, Judged], chosen: str, judge: Tosses) -> dict[str, Any]:
+    """Errors of all tosses, and the toss of median error beside its prediction."""
+    start = STARTS[1]
+    far = found[chosen].off[start][0]
+    middle = np.argsort(far)[len(far) // 2]
+    one = judge.pick(np.array([middle]), int(judge.counts[middle]))
+    curves = {
+        name: predicted(found[name].simulate, found[name].numbers, one, Flight(one))[0]
+        for name in (chosen, "MuJoCo")
+    }
+    return {
+        "errors": draw_errors({name: f.off[start] for name, f in found.items()}),
+        "toss": draw_toss({"recorded": one.q[0], **curves}),
+    }
+
+
+def notes(found: dict[str, Judged], chosen: str, network: str, helps: bool) -> tuple[str, ...]:
+    """What the numbers say."""
+    position, angle = pairs(found, chosen)[f"{chosen}, network on {network}"]
+    clear = "clearly" if position[1] * position[2] > 0 or angle[1] * angle[2] > 0 else "not clearly"
+    helping = "helps" if helps else "does not help"
+    return (
+        f"Cross-validation chose {chosen}; a network on {network} {helping} there. On the judged tosses it changes the "
+        f"error by {100 * position[0]:+.1f} % and {angle[0]:+.1f}°, {clear} more than chance would.",
+    )

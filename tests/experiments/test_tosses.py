@@ -1,0 +1,122 @@
+"""The tosses study runs on simulated tosses, and its numbers predict real ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isthmus.data.datasets_bodies import HALF_WIDTH
+from isthmus.errors import BadOption
+from isthmus.experiments import tosses
+from isthmus.experiments.run import Settings, reproduce
+from isthmus.experiments.tosses_data import GRAVITY, ROW, Flight, Tosses, errors, first_frame
+from isthmus.experiments.tosses_model import (
+    MUJOCO_DEFAULTS,
+    centre_of_mass,
+    free_numbers,
+    isthmus_simulator,
+    mujoco_simulator,
+)
+
+ROWS = 60
+TRUTH = {name: number.start for name, number in free_numbers("penalty").items()} | {
+    "friction": 0.3, "com_z": 0.006,
+}  # fmt: skip
+
+FOUND = {
+    "friction": 0.179441, "com_x": 0.000124578, "com_y": 0.000706937, "com_z": 0.00557714, "half_width": 0.0499685,
+    "inertia": 1.34462, "inertia_z": 0.917678, "height": -0.0002756, "tilt_x": 0.00121466, "tilt_y": -0.00150879,
+    "stiffness": 44299.4, "damping": 3.41113, "exponent": 1.10778, "friction_speed": 0.648102,
+}  # fmt: skip
+"""By the study, from 200 real tosses."""
+
+
+@pytest.fixture(scope="module")
+def made() -> Tosses:
+    """Eight tosses of a cube whose centre of mass is off its middle, with the backward difference as velocity."""
+    rng = np.random.default_rng(0)
+    count = 8
+    q = np.zeros((count, 7))
+    q[:, 2] = 0.15
+    q[:, 3:] = rng.normal(size=(count, 4))
+    q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1, keepdims=True)
+    v = rng.normal(size=(count, 6)) * np.array([0.5, 0.5, 0.2, 3.0, 3.0, 3.0])
+    moved = isthmus_simulator("penalty")(TRUTH, q, v, ROWS)
+    recorded = v.copy()
+    recorded[:, 2] += 0.5 * GRAVITY * ROW
+    return Tosses(moved, recorded, np.full(count, ROWS))
+
+
+def published(tosses: Tosses, path: Path) -> Path:
+    """The tosses in the published format."""
+    x = np.zeros((len(tosses), ROWS, 13))
+    x[:, :, :7] = tosses.q
+    x[:, 0, 7:] = tosses.v
+    x[:, :, [0, 1, 2, 7, 8, 9]] /= HALF_WIDTH
+    ends = ROWS * np.arange(len(tosses) + 1)
+    np.savez(path, x=x.reshape(-1, 13), offsets=ends, ids=np.arange(len(tosses)))
+    return path
+
+
+def test_the_flight_gives_the_start_if_the_centre_of_mass_is_known(made):
+    com = centre_of_mass(TRUTH)
+    q, v = first_frame(made)
+    found_q, found_v = Flight(made).start(com)
+    np.testing.assert_allclose(found_q[:, :3], q[:, :3], atol=3e-4)
+    np.testing.assert_allclose(found_v[:, :3], v[:, :3], atol=0.04)
+    np.testing.assert_allclose(found_v[:, 3:], v[:, 3:], atol=0.02)
+    without = Flight(made).start(np.zeros(3))[1]
+    assert np.abs(without - v)[:, :3].max() > 2 * np.abs(found_v - v)[:, :3].max()
+
+
+def test_the_peer_flies_about_the_same_centre_of_mass(made):
+    pytest.importorskip("mujoco")
+    q, v = first_frame(made)
+    simulate = mujoco_simulator()
+    off = lambda numbers: np.abs(simulate(numbers, q, v, 6) - made.q[:, :6])[:, :, :2].max()
+    assert 10 * off({**MUJOCO_DEFAULTS, "com_z": TRUTH["com_z"]}) < off(MUJOCO_DEFAULTS)
+
+
+def test_errors_are_in_widths_and_degrees_over_the_recorded_rows(made):
+    moved = made.q.copy()
+    moved[:, :, 0] += HALF_WIDTH
+    moved[:, ROWS // 2 :] = np.nan
+    half = Tosses(made.q, made.v, np.full(len(made), ROWS // 2))
+    far, angle = errors(moved, half)
+    np.testing.assert_allclose(far, 0.5)
+    np.testing.assert_allclose(angle, 0.0, atol=1e-5)
+
+
+def test_without_recordings_the_study_says_what_it_needs(made, tmp_path):
+    with pytest.raises(BadOption, match="--data"):
+        tosses.study(Settings(quick=True))
+    few = Settings(
+        quick=True, data=str(published(made, tmp_path / "few.npz")), options=(("training", 8),)
+    )
+    with pytest.raises(BadOption, match=r"8 tosses; 8 are learned from.*--set training"):
+        tosses.study(few)
+
+
+def test_simulated_tosses_go_through_the_whole_study(made, tmp_path):
+    pytest.importorskip("mujoco")
+    pytest.importorskip("cma")
+    path = published(made, tmp_path / "tosses.npz")
+    result = reproduce("tosses", Settings(quick=True, data=str(path)), tmp_path / "out")
+    off = result.numbers["errors"]
+    assert off["penalty"]["six frames"][0] < off["MuJoCo, defaults"]["six frames"][0]
+    assert result.numbers["chosen"] == "penalty"
+    assert "does not help" in result.notes[0] or "helps" in result.notes[0]
+    assert (tmp_path / "out" / "errors.png").exists()
+    assert (tmp_path / "out" / "toss.png").exists()
+
+
+def test_springs_predict_real_tosses_from_their_first_frames(shared_data):
+    """With the numbers that the study found on other tosses."""
+    path = shared_data / "contactnets_cube.npz"
+    _, judge = tosses.split(str(path), tosses.planned(Settings()), 0)
+    found = tosses.judged(isthmus_simulator("penalty"), FOUND, judge)
+    far, angle = (x.mean() for x in found.off["six frames"])
+    assert far < 0.095
+    assert angle < 10.5
