@@ -35,7 +35,7 @@ demo: $(ready) ## identify a pendulum from noisy logs; table, picture and report
 	@.venv/bin/python examples/03_identify.py --out out $(ARGS)
 
 test: $(ready) ## all tests; fewer: make test ARGS="-m 'not slow' tests/spatial"
-	@.venv/bin/python -m pytest -q -n 2 --dist worksteal $(ARGS)
+	@ISTHMUS_CHECK_SHAPES=$${ISTHMUS_CHECK_SHAPES-some} .venv/bin/python -m pytest -q -n 2 --dist worksteal $(ARGS)
 
 test-other: $(ready) ## the fast numerical tests as on an older processor
 	@$(other) .venv/bin/python -m pytest -q -n 2 --dist worksteal -m 'not slow' $(numerical) $(ARGS)

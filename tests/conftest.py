@@ -1,7 +1,8 @@
 """What every test starts from: 64 bits, strict arithmetic, shapes checked at run time.
 
 Four variables change that, each for a session: `ISTHMUS_CHECK_SHAPES=0` leaves the shapes of
-arguments unchecked (faster, shorter tracebacks), `ISTHMUS_TEST_CACHE=0` compiles everything anew,
+arguments unchecked (faster, shorter tracebacks), `some` only those of physics, as in `make test`
+(a fifth of its time; `make test-other` checks them), `ISTHMUS_TEST_CACHE=0` compiles everything anew,
 `XLA_FLAGS=` (empty) lets XLA optimise as it does for users, `ISTHMUS_SHARED_DATA=folder` says where
 the recordings are.
 """
@@ -41,11 +42,15 @@ USUAL = LOOSE | {"jax_enable_x64": False}
 for name, value in STRICT.items():  # now, because test files build models while they are imported
     jax.config.update(name, value)
 
-if os.environ.get("ISTHMUS_CHECK_SHAPES", "1") != "0":
+PHYSICS = ("spatial", "model", "networks", "dynamics", "contact", "simulate")
+"""Packages whose functions are called thousands of times while a step is traced."""
+check_shapes = os.environ.get("ISTHMUS_CHECK_SHAPES", "1")
+if check_shapes != "0":
     assert "isthmus" not in sys.modules, "isthmus was imported before its shapes could be checked"
     parts = sorted(path.stem for path in (REPOSITORY / "isthmus").glob("[a-z]*"))
     # but not native: it works scalar by scalar, where checks would cost more than the work, and has no shapes
-    checked = [f"isthmus.{part}" for part in parts if part != "native"]
+    left_out = ("native", *(PHYSICS if check_shapes == "some" else ()))
+    checked = [f"isthmus.{part}" for part in parts if part not in left_out]
     install_import_hook(checked, "beartype.beartype")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

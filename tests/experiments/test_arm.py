@@ -90,6 +90,7 @@ def test_without_recordings_or_with_other_ones_the_study_says_what_it_needs(tmp_
         reproduce("landscape", Settings(quick=True, judge="more.npz"))
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.compiles_much("a whole study")
 def test_the_real_arm_beats_ridge_around_the_urdf_on_every_split(shared_data):

@@ -19,6 +19,7 @@ def test_errors_are_shares_of_the_way_and_degrees():
     assert angle == pytest.approx(0.0, abs=1e-5)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_the_study_ends_closer_than_it_began(tmp_path):
     result = reproduce("cube", Settings(quick=True), tmp_path)
