@@ -2,7 +2,7 @@
 # `make help` lists the targets. PYTHON=path picks the interpreter, ARGS=... goes to the program.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-other fuzz lint format bench smoke clean distclean
+.PHONY: help demo test test-full test-other fuzz lint format bench smoke clean distclean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ifdef PYTHON
@@ -34,8 +34,11 @@ help: ## this list
 demo: $(ready) ## identify a pendulum from noisy logs; table, picture and report go to out/
 	@.venv/bin/python examples/03_identify.py --out out $(ARGS)
 
-test: $(ready) ## all tests; fewer: make test ARGS="-m 'not slow' tests/spatial"
+test: $(ready) ## the tests, but for whole studies; fewer: make test ARGS="-m 'not slow' tests/spatial"
 	@ISTHMUS_CHECK_SHAPES=$${ISTHMUS_CHECK_SHAPES-some} .venv/bin/python -m pytest -q -n 2 --dist worksteal $(ARGS)
+
+test-full: $(ready) ## whole studies and laws over hundreds of robots, which make test leaves out: some minutes
+	@.venv/bin/python -m pytest -q -n 2 --dist worksteal -m full $(ARGS)
 
 test-other: $(ready) ## the fast numerical tests as on an older processor
 	@$(other) .venv/bin/python -m pytest -q -n 2 --dist worksteal -m 'not slow' $(numerical) $(ARGS)

@@ -60,6 +60,7 @@ def logged(folder, rows: int = 1700):
     return path
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_simulated_logs_give_back_numbers_zeros_and_delay(tmp_path):
     path = logged(tmp_path)

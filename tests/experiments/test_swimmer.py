@@ -36,6 +36,7 @@ def test_velocities_turn_into_the_head_and_back():
     np.testing.assert_allclose(out_of_head(q, in_head(q, v)), v, atol=1e-12)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.compiles_much("a whole study")
 @pytest.mark.loose
