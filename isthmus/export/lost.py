@@ -14,6 +14,7 @@ from isthmus.describe.notes import say
 from isthmus.disk import whole_file
 from isthmus.errors import ExportWarning
 from isthmus.export.description import row
+from isthmus.export.xml_edit import NotKept
 from isthmus.export.xml_text import check_path
 from isthmus.model.leaves import SWITCHES
 from isthmus.model.model import Model
@@ -52,8 +53,25 @@ def single(joint: Joint, field: str, lost: LeftOut) -> float:
     return float(np.mean(numbers))
 
 
+Written = tuple[str | bytes, LeftOut]
+"""The text of a file, and what it does not hold."""
+
+
+def kept_or_new(
+    model: Model, format: str, kept: Callable[[], Written], new: Callable[[], Written]
+) -> Written:
+    """The file that the model came from with its present numbers, or a new one where there is none to keep."""
+    if model.source.format != format:
+        return new()
+    try:
+        return kept()
+    except NotKept as reason:
+        say(f"the file that it came from was not kept, since {reason}", model.name, ExportWarning)
+        return new()
+
+
 def export_text(
-    make: Callable[[], tuple[str | bytes, LeftOut]],
+    make: Callable[[], Written],
     path: PathLike,
     endings: Sequence[str],
     format: str,

@@ -13,16 +13,15 @@ from isthmus.describe.description import Description, Joint, Link
 from isthmus.describe.files import PathLike
 from isthmus.describe.mjcf_bodies import OWN, WELD
 from isthmus.describe.mjcf_left_out import LeftOut
-from isthmus.describe.notes import quoted, say
+from isthmus.describe.notes import quoted
 from isthmus.entry import check_arguments
-from isthmus.errors import ExportWarning, NotExpressible
+from isthmus.errors import NotExpressible
 from isthmus.export.description import STOPS, description_of, row
-from isthmus.export.lost import export_text, is_unusual, note_common_losses
+from isthmus.export.lost import export_text, is_unusual, kept_or_new, note_common_losses
 from isthmus.export.mjcf_joints import Part, parts_of, pose_of, write_actuators, write_joint
 from isthmus.export.mjcf_kept import with_numbers
 from isthmus.export.mjcf_shapes import placed, write_geoms, write_sites
 from isthmus.export.possible import raised, with_possible_inertias
-from isthmus.export.xml_edit import NotKept
 from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
 
@@ -54,19 +53,16 @@ def export_mjcf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     Warns:
         ExportWarning: MJCF has no place for some of the numbers; says for which.
     """
-    export_text(lambda: _kept_or_new(model, repair), path, ENDINGS, "MJCF")
+    make = lambda: kept_or_new(
+        model, "mjcf", lambda: _kept(model, repair), lambda: to_mjcf(model, repair=repair)
+    )
+    export_text(make, path, ENDINGS, "MJCF")
 
 
-def _kept_or_new(model: Model, repair: str) -> tuple[str | bytes, LeftOut]:
-    """The file that the model came from with its present numbers, or a new one where it came from no MJCF."""
-    if model.source.format != "mjcf":
-        return to_mjcf(model, repair=repair)
+def _kept(model: Model, repair: str) -> tuple[bytes, LeftOut]:
+    """The file that the model came from, with its present numbers."""
     found, lost = _checked(model, repair)
-    try:
-        return with_numbers(model, found, lost), lost
-    except NotKept as reason:
-        say(f"the file that it came from was not kept, since {reason}", model.name, ExportWarning)
-        return to_mjcf(model, repair=repair)
+    return with_numbers(model, found, lost), lost
 
 
 def to_mjcf(model: Model, *, repair: str = "none") -> tuple[str, LeftOut]:

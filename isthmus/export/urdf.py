@@ -13,17 +13,16 @@ from isthmus.describe.checks import ONE_COORDINATE
 from isthmus.describe.description import Description, Joint, Link, Point, Shape
 from isthmus.describe.files import PathLike
 from isthmus.describe.mjcf_left_out import LeftOut
-from isthmus.describe.notes import free_name, quoted, say
+from isthmus.describe.notes import free_name, quoted
 from isthmus.describe.numbers import is_zero
 from isthmus.describe.tree import WORLD
 from isthmus.entry import check_arguments
-from isthmus.errors import ExportWarning, NotExpressible
+from isthmus.errors import NotExpressible
 from isthmus.export.description import description_of, row
-from isthmus.export.lost import export_text, note_common_losses
+from isthmus.export.lost import export_text, kept_or_new, note_common_losses
 from isthmus.export.possible import with_possible_inertias
 from isthmus.export.urdf_elements import is_identity, is_written, write_joint, write_link
 from isthmus.export.urdf_kept import with_numbers
-from isthmus.export.xml_edit import NotKept
 from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
 
@@ -52,19 +51,16 @@ def export_urdf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     Warns:
         ExportWarning: URDF has no place for some of the numbers; says for which.
     """
-    export_text(lambda: _kept_or_new(model, repair), path, ENDINGS, "URDF")
+    make = lambda: kept_or_new(
+        model, "urdf", lambda: _kept(model, repair), lambda: to_urdf(model, repair=repair)
+    )
+    export_text(make, path, ENDINGS, "URDF")
 
 
-def _kept_or_new(model: Model, repair: str) -> tuple[str | bytes, LeftOut]:
-    """The file that the model came from with its present numbers, or a new one where it came from no URDF."""
-    if model.source.format != "urdf":
-        return to_urdf(model, repair=repair)
+def _kept(model: Model, repair: str) -> tuple[bytes, LeftOut]:
+    """The file that the model came from, with its present numbers."""
     found, lost = _checked(model, repair)
-    try:
-        return with_numbers(model, found, lost), lost
-    except NotKept as reason:
-        say(f"the file that it came from was not kept, since {reason}", model.name, ExportWarning)
-        return _text(found, lost), lost
+    return with_numbers(model, found, lost), lost
 
 
 def to_urdf(model: Model, *, repair: str = "none") -> tuple[str, LeftOut]:
