@@ -172,6 +172,7 @@ def _reading(found: Guess) -> str:
         "[read]",
         '# units = { "joint/position" = "deg" }',
         '# outliers = "nan"',
+        '# stamps = "even"  # where the robot keeps its rate and only the clock of the log does not',
         '[read.columns]  # what each column is; "" leaves one out',
     ]
     lines += [f"{_quoted(k)} = {_quoted(v)}" for k, v in found.columns.items() if k != v]

@@ -186,7 +186,7 @@ def _spacing(t: np.ndarray, name: str) -> float:
         k = int(np.argmax(np.abs(steps - dt)))
         raise BadLog(
             f"{name} is not evenly sampled: rows {k} and {k + 1} are {steps[k]:.4g} s apart, most {dt:.4g} s. "
-            "Resample it first."
+            "Resample it first: motion.resample(dt), or stamps='even' where only the clock is ([read] of a study)."
         )
     return float((t[-1] - t[0]) / (len(t) - 1))
 
