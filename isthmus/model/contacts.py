@@ -13,7 +13,8 @@ from isthmus.entry import check_arguments
 from isthmus.errors import BadModel, BadOption, UnknownName, did_you_mean
 from isthmus.model import address
 from isthmus.model.arrays import is_traced, stack
-from isthmus.model.model import Model
+from isthmus.model.leaves import faults_of_leaf
+from isthmus.model.model import Model, leaf_fields
 from isthmus.types import Number, Numbers
 
 ContactKind = Literal["impulse", "penalty"]
@@ -21,7 +22,6 @@ RIM = 3
 """Points on the rim of each end of a cylinder; the first of them is the lowest one."""
 CORNERS = {"sphere": 1, "capsule": 2, "box": 8, "cylinder": 2 * RIM}
 """Points of a shape that may touch a plane; of a convex hull, all its corners."""
-ORDERS = ("impact", "plain", "b")
 
 
 @check_arguments
@@ -112,7 +112,9 @@ def with_contact(
     """
     each: list[Any] = [contact] if isinstance(contact, str | Contact) else list(contact)
     records = [Contact(c) if isinstance(c, str) else c for c in each]
-    _check_options(records, order, sweeps, newton)
+    for name, count, low in (("sweeps", sweeps, 1), ("newton", newton, 0)):
+        if count < low:
+            raise BadOption(f"{name} must be a whole number from {low}, not {count!r}.")
     if ground is not None:
         model = with_plane(model, ground)
     planes = [s for s, kind in enumerate(model.shape_kinds) if kind == "plane"]
@@ -131,14 +133,14 @@ def with_contact(
         f"contact_{n}": stack([_number(model, m, n, len(rows)) for m in materials]) for n in NUMBERS
     }
     _check_ranges(records)
+    specs = [(field, spec) for field, spec in leaf_fields() if field in numbers]
+    if faults := [fault for field, spec in specs for fault in faults_of_leaf(spec, numbers[field])]:
+        raise BadModel(" ".join(faults))
     shapes, corners, under = (tuple(column) for column in zip(*rows, strict=True))
-    made = dataclasses.replace(
+    return dataclasses.replace(
         model, contact_kinds=tuple(m.kind for m in materials), contact_shapes=shapes, contact_corners=corners,
         contact_planes=under, contact_order=order, contact_sweeps=sweeps, contact_newton=newton,
     **numbers)  # fmt: skip
-    for n in NUMBERS:  # the same checks as for any other number
-        made = made.set(f"contact/{n}", numbers[f"contact_{n}"])
-    return made
 
 
 @check_arguments
@@ -177,22 +179,6 @@ def corner_count(model: Model, shape: int) -> int:
     """How many points of a shape may touch a plane."""
     start, stop = model.shape_spans[shape]
     return CORNERS.get(model.shape_kinds[shape], stop - start)
-
-
-def _check_options(records: list[Contact], order: str, sweeps: int, newton: int) -> None:
-    for record in records:
-        if not isinstance(record, Contact):
-            raise BadOption(f"contact is 'impulse', 'penalty' or an ist.Contact, not {record!r}.")
-        if record.kind not in ("impulse", "penalty"):
-            raise BadOption(
-                f"contacts are 'impulse' or 'penalty', not {record.kind!r}."
-                f"{did_you_mean(str(record.kind), ('impulse', 'penalty'))}"
-            )
-    if order not in ORDERS:
-        raise BadOption(f"order must be one of {', '.join(map(repr, ORDERS))}, not {order!r}.")
-    for name, count, low in (("sweeps", sweeps, 1), ("newton", newton, 0)):
-        if not isinstance(count, int) or isinstance(count, bool) or count < low:
-            raise BadOption(f"{name} must be a whole number from {low}, not {count!r}.")
 
 
 def _check_ranges(records: list[Contact]) -> None:

@@ -33,6 +33,7 @@ def no_ground():
         (lambda: ball(ist.Contact(stiffness=-1.0)), "stiffness must be 0 or more, not -1"),
         (lambda: ball(ist.Contact(restitution=1.2)), "restitution must be 1 or less, not 1.2"),
         (lambda: ball(ist.Contact(friction_speed=0.0)), "friction_speed must be positive, not 0"),
+        (lambda: ball(ist.Contact("penalty", exponent=0.5)), "'contact/exponent' cannot be 0.5: it must not be less"),
         (lambda: ball(ist.Contact("springs")), "'impulse' or 'penalty', not .*'springs'"),
         (lambda: ball("impulse", order="late"), "order must be .* not .*'late'"),
         (lambda: ist.with_contact(no_ground().model()), "has no ground to touch"),
