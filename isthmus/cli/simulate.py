@@ -230,12 +230,13 @@ def _report(model: ist.Model, motion: ist.Motion, dt: float, wall: float, conser
     import numpy as np
 
     from isthmus.dynamics.energy import energy
+    from isthmus.phases import counted
 
     steps = len(motion) - 1
     print(f"simulated {model.name}: {steps} steps of {dt:g} s in {wall:.2f} s, compiling included")
     if points := len(model.contact_kinds):
-        shapes = len(model.rows("contact"))
-        print(f"{points} points of {shapes} shapes may touch the ground")
+        shapes = counted(len(model.rows("contact")), "shape")
+        print(f"{counted(points, 'point')} of {shapes} may touch the ground")
     finite = np.all(np.isfinite(motion.q), axis=1) & np.all(np.isfinite(motion.v), axis=1)
     if not finite.all():
         lost = float(motion.t[int(np.argmin(finite))])

@@ -19,6 +19,7 @@ from isthmus.model.contacts import (
     with_plane,
 )
 from isthmus.model.model import Model
+from isthmus.phases import counted
 
 GroundLike = bool | float | int | Ground | None
 """True: a plane at z = 0; its height [m]; or a plane."""
@@ -26,7 +27,7 @@ ContactLike = Contact | str | Sequence[Contact] | bool | None
 """As in `ist.with_contact`; True and None: `last_shapes` by impulses."""
 
 CHOSEN = (
-    "{} of {} shapes may touch the ground, with {} points: those of links that carry no other link with shapes. "
+    "{} of {} shapes may touch the ground, with {}: those of links that carry no other link with shapes. "
     "contact='*' lets all shapes touch, contact='*_foot' those whose name or link is called so."
 )
 
@@ -67,7 +68,8 @@ def _by_default(model: Model) -> Model:
     last, others = last_shapes(model)
     model = with_contact(model, Contact(shapes=last) if last else "impulse")
     if others:
-        say(CHOSEN.format(len(last), len(last) + others, len(model.contact_kinds)), model.name)
+        points = counted(len(model.contact_kinds), "point")
+        say(CHOSEN.format(len(last), len(last) + others, points), model.name)
     return model
 
 

@@ -15,6 +15,7 @@ from isthmus.model import address
 from isthmus.model.arrays import is_traced, stack
 from isthmus.model.leaves import faults_of_leaf
 from isthmus.model.model import Model, leaf_fields
+from isthmus.phases import counted
 from isthmus.types import Number, Numbers
 
 ContactKind = Literal["impulse", "penalty"]
@@ -311,6 +312,5 @@ def describe_contacts(model: Model) -> list[str]:
     for shape, rows in model.rows("contact").items():
         kinds = " and ".join(dict.fromkeys(model.contact_kinds[r] for r in rows))
         plane = ", ".join(dict.fromkeys(model.shape_names[model.contact_planes[r]] for r in rows))
-        points = "1 point" if len(rows) == 1 else f"{len(rows)} points"
-        lines.append(f"contact {shape} on {plane}: {points}, {kinds}")
+        lines.append(f"contact {shape} on {plane}: {counted(len(rows), 'point')}, {kinds}")
     return lines

@@ -88,7 +88,7 @@ def test_contact_numbers_of_other_programs_in_a_urdf_are_read_or_named_once(tmp_
 
 def test_by_default_the_last_links_touch_and_the_others_are_told(tmp_path):
     with pytest.warns(
-        DescriptionWarning, match=r"1 of 3 shapes may touch the ground, with 1 point"
+        DescriptionWarning, match=r"1 of 3 shapes may touch the ground, with 1 point:"
     ):
         model = leg(tmp_path, ground=True)
     assert [*model.rows("contact")] == ["toe"]
