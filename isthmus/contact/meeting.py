@@ -10,13 +10,14 @@ from jaxtyping import Float
 from isthmus.contact.solve import Impulses, Square
 from isthmus.dynamics.factor import Factor, factored, inverse_times, solve_transposed
 from isthmus.model.model import Model
+from isthmus.record import Record
 from isthmus.types import AnyArray, Joints
 
 RIGID = 1e-12
 """Share of the largest mobility below which there is none."""
 
 
-class Meeting(eqx.Module):
+class Meeting(Record):
     """Inertia, Jacobian and softness of all contacts of a step."""
 
     H: Float[AnyArray, "n n"]

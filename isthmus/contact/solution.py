@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float
@@ -17,6 +16,7 @@ from jaxtyping import Bool, Float
 from isthmus.contact.box_friction import box_moved, impulses_in_box, swept_in_box
 from isthmus.contact.meeting import Meeting
 from isthmus.contact.solve import SOLVED, Impulses, Square, following, impulses
+from isthmus.record import Record
 from isthmus.types import AnyArray, Joints, Scalar
 
 
@@ -29,7 +29,7 @@ class Method:
     newton: int
 
 
-class ContactProblem(eqx.Module):
+class ContactProblem(Record):
     """What the impulses of a step must satisfy."""
 
     meeting: Meeting
@@ -43,7 +43,7 @@ class ContactProblem(eqx.Module):
     active: Bool[AnyArray, " contacts"]
 
 
-class Answer(eqx.Module):
+class Answer(Record):
     """The impulses of a step, and what they do."""
 
     p: Impulses
@@ -70,7 +70,7 @@ def _solution_jvp(method: Method, primals: tuple, tangents: tuple) -> tuple[Answ
     return found.answer, Answer(p, jump, jnp.zeros_like(found.answer.off))
 
 
-class _Found(eqx.Module):
+class _Found(Record):
     """The answer, and the impulses that it is made of."""
 
     answer: Answer
