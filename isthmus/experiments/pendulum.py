@@ -31,6 +31,8 @@ from isthmus.experiments.pendulum_judge import (
     start_of_example,
 )
 from isthmus.experiments.pendulum_markers import Markers, as_they_are, calibrate
+from isthmus.experiments.pendulum_model import LENGTHS, MOMENT, made
+from isthmus.experiments.pendulum_support import on_a_spring
 from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.identify.fit import Fit
@@ -40,22 +42,14 @@ from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.losses.windows import WholeRun, Windows
-from isthmus.model.builder import Builder
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.networks.recipes import MLP
 from isthmus.phases import in_turn
 
-LENGTHS = (0.091, 0.070)
-"""Of the links, as published [m]."""
-MASS, CENTRE = (1.0, 0.2), 0.03
-"""Masses [kg] and the second centre of mass [m]: fixed, because free motion cannot tell them."""
-MOMENT = MASS[1] * CENTRE
-"""First moment of the second link about the elbow [kg·m]: the unit of all that is reported."""
-GRAVITY = 9.81
-"""[m/s²]"""
 SECOND = 505
 """Frames of the first second, at the rate that the motion says."""
+SPRUNG = "all runs, markers, sprung support"
 SHORTEST = 600
 """Frames of a run, at least."""
 FLOOR = (0.004, 0.011, 0.032, 0.139)
@@ -66,7 +60,7 @@ OFFSETS = tuple(f"offset/joint/joint_{k}/position" for k in (1, 2))
 
 
 def study(settings: Settings) -> Result:
-    """One second of run 0, then all runs but two, without and with marker offsets, then with a network."""
+    """One second of run 0, then all runs but two: as filmed, with marker offsets, on a spring, with a network."""
     if settings.data is None:
         raise BadOption("the pendulum study needs its recordings: say --data FILE.")
     runs = runs_of(settings.data)
@@ -83,6 +77,8 @@ def study(settings: Settings) -> Result:
         "all runs": from_all(raw, plain, settings),
         "all runs, markers": from_all(clean, markers, settings),
     }
+    settings.say("a support that yields")
+    parts[SPRUNG], compared = on_a_spring(clean, parts["all runs, markers"], settings)
     settings.say("a network")
     parts["all runs, markers, network"] = with_network(clean, parts["all runs, markers"], settings)
     tables = (
@@ -90,7 +86,8 @@ def study(settings: Settings) -> Result:
     )  # fmt: skip
     models = {file_name(name): part.model for name, part in parts.items()}
     figures = drawn(raw[-1], parts)
-    return Result(tables, plain_numbers(parts, markers), figures, notes(parts, markers), models)
+    said = (*notes(parts, markers), *compared)
+    return Result(tables, plain_numbers(parts, markers), figures, said, models)
 
 
 def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]) -> Result:
@@ -131,25 +128,6 @@ def drawn(film: Film, parts: Mapping[str, Found]) -> dict[str, Any]:
 
 
 # the model --------------------------------------------------------------------------------------------------
-
-
-def made(p: Mapping[str, Any]) -> Model:
-    """The pendulum in units of published frame times: what one frame really lasts slows or hastens gravity."""
-    ratio = p["frame_time"] / FRAME
-    centre = (p["weight"] * MOMENT - MASS[1] * LENGTHS[0]) / MASS[0]
-    turn = (
-        p["inertia_1"] * MOMENT - MASS[0] * centre**2 - MASS[1] * LENGTHS[0] ** 2,
-        p["inertia_2"] * MOMENT - MASS[1] * CENTRE**2,
-    )
-    robot = Builder("double_pendulum", gravity=(0.0, 0.0, -GRAVITY * ratio**2))
-    below = (0.0, LENGTHS[0])
-    for k, (com, link) in enumerate(zip((centre, CENTRE), ("upper", "lower"), strict=True)):
-        robot.add_link(link, mass=MASS[k], com=(0.0, 0.0, -com), inertia=(turn[k],) * 3)
-        robot.add_joint_revolute(
-            f"joint_{k + 1}", "upper" if k else None, link, position=(0.0, 0.0, -below[k]), axis=(0.0, 1.0, 0.0),
-            damping=MOMENT * p["damping"][k] * ratio, friction=MOMENT * p["friction"][k] * ratio**2,
-        )  # fmt: skip
-    return robot.model()
 
 
 def numbers() -> dict[str, Free]:
@@ -273,12 +251,13 @@ def _rows(errors: Mapping[str, tuple[Sequence[float], ...]]) -> list[tuple[str, 
 def numbers_table(parts: dict[str, Found]) -> Table:
     """What was identified, with errors."""
     fitted = {name: part.numbers for name, part in parts.items() if part.numbers}
-    names = list(max(fitted.values(), key=len))
-    show = lambda given: "-" if given is None else f"{given[0]:.6g} ± {given[1]:.1g}"
+    names = dict.fromkeys(name for numbers in fitted.values() for name in numbers)
+    error = lambda x: "" if np.isnan(x) else f" ± {x:.1g}"
+    show = lambda given: "-" if given is None else f"{given[0]:.6g}{error(given[1])}"
     rows = [(name, *(show(numbers.get(name)) for numbers in fitted.values())) for name in names]
     title = (
         "inertias, moments and friction over the first moment of link 2 (m1, m2 and its centre of mass are fixed: "
-        "free motion tells only such ratios); frame time [s], offsets [rad]"
+        "free motion tells only such ratios); frame time [s], offsets [rad], support [Hz, 1, kg]"
     )
     return Table(title, ("number", *fitted), tuple(rows))
 

@@ -26,12 +26,14 @@ SPACING = 25
 """Frames from start to start where many are judged: at 200 frames a few of the protocol's decide."""
 HALF, ORDER = 20, 7
 """Frames on either side of a start that it is estimated from; order of the filter."""
-SHIFTS = 1e-4 * np.array([1.0, 1.0, 50.0, 50.0])
-"""Steps of the finite differences by a start: angles [rad], velocities [rad / 400th of a s]."""
-DOUBT = np.array([2e-3, 2e-3, 0.5, 0.5])
-"""How far the filter's starts may be off, and the noise of filmed angles [rad] beside it."""
+DOUBT, DOUBT_SUPPORT = (2e-3, 0.5), (2e-5, 2e-3)
+"""How far the filter's angles [rad] and velocities [rad/s, frames as published] may be off; a support may be off its
+middle [m, m/s]."""
 NOISE = 1.5e-3
-ROUNDS = 3
+"""Of filmed angles [rad]."""
+SHIFT = 0.02
+"""Steps of the finite differences by a start, in units of these doubts."""
+ROUNDS = 2
 """Gauss-Newton steps: the problem is almost linear."""
 
 
@@ -112,39 +114,46 @@ def predicted(
     offset: np.ndarray,
     every: int,
     by_model: bool,
+    ahead: int = HORIZONS[-1],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Both absolute angles (starts, 201, 2) [rad] and their errors; starts are those of the filter or of the model."""
+    """Both absolute angles (starts, ahead + 1, 2) [rad] and their errors; starts are the filter's or the model's."""
     before = HALF if by_model else 0
     places = [(films[k], row - before) for k, row in places_of(films, every)]
-    start = np.stack([np.concatenate([film.q[row] - offset, film.v[row]]) for film, row in places])
-    seen = np.stack([film.seen[row : row + before + HORIZONS[-1] + 1] for film, row in places])
+    still = np.zeros(model.dof - 2)  # of the support, where the model has one
+    start = np.stack(
+        [np.concatenate([still, f.q[row] - offset, still, f.v[row]]) for f, row in places]
+    )
+    seen = np.stack([film.seen[row : row + before + ahead + 1] for film, row in places])
     rolled = lambda start, steps: markers.filmed(_rolled(model, start, steps) + offset)
     if by_model:
-        start = _estimated(lambda start: rolled(start, 2 * HALF), start, seen[:, : 2 * HALF + 1])
-    angles = rolled(start, before + HORIZONS[-1])[:, before:]
+        doubt = [[s] * len(still) + [d] * 2 for s, d in zip(DOUBT_SUPPORT, DOUBT, strict=True)]
+        first = lambda start: rolled(start, 2 * HALF)
+        start = _estimated(first, start, seen[:, : 2 * HALF + 1], np.concatenate(doubt))
+    angles = rolled(start, before + ahead)[:, before:]
     return angles, angles - seen[:, before:]
 
 
 def _rolled(model: Model, start: np.ndarray, steps: int) -> np.ndarray:
-    """Relative angles (starts, steps + 1, 2) [rad] from states (starts, 4)."""
-    motion = rollout_many(
-        model, State(start[:, :2], start[:, 2:]), None, FRAME, steps=steps, integrator="rk4"
-    )
-    return np.asarray(motion.q)
+    """Relative angles (starts, steps + 1, 2) [rad] from states (starts, 2 dof)."""
+    state = State(start[:, : model.dof], start[:, model.dof :])
+    motion = rollout_many(model, state, None, FRAME, steps=steps, integrator="rk4")
+    return np.asarray(motion.q)[..., -2:]
 
 
 def _estimated(
-    rolled: Callable[[np.ndarray], np.ndarray], start: np.ndarray, seen: np.ndarray
+    rolled: Callable[[np.ndarray], np.ndarray],
+    start: np.ndarray,
+    seen: np.ndarray,
+    doubt: np.ndarray,
 ) -> np.ndarray:
-    """States (starts, 4) from which `rolled` agrees best with what was `seen` (starts, frames, 2), near `start`."""
-    x = start
+    """States (starts, n) from which `rolled` agrees best with what was `seen` (starts, frames, 2), near `start`."""
+    x, shifts, prior = start, SHIFT * doubt, np.diag(doubt**-2.0)
     for _ in range(ROUNDS):
-        shifted = [x, *(x + step[None] for step in np.diag(SHIFTS))]
+        shifted = [x, *(x + step[None] for step in np.diag(shifts))]
         here, *others = np.split(rolled(np.concatenate(shifted)), len(shifted))
-        slopes = [(other - here) / h for other, h in zip(others, SHIFTS, strict=True)]
-        J = np.stack(slopes, axis=-1).reshape(len(x), -1, 4) / NOISE
+        slopes = [(other - here) / h for other, h in zip(others, shifts, strict=True)]
+        J = np.stack(slopes, axis=-1).reshape(len(x), -1, x.shape[1]) / NOISE
         r = ((seen - here) / NOISE).reshape(len(x), -1, 1)
-        prior = np.diag(DOUBT**-2.0)
         H = J.transpose(0, 2, 1) @ J + prior[None]
         g = J.transpose(0, 2, 1) @ r + prior[None] @ (start - x)[..., None]
         x = x + np.linalg.solve(H, g)[..., 0]

@@ -37,6 +37,22 @@ def test_a_start_is_where_the_model_agrees_with_noisy_frames():
     assert np.sqrt(np.mean(off[True] ** 2)) < 0.7 * np.sqrt(np.mean(off[False] ** 2))
 
 
+def test_a_support_that_hardly_yields_is_a_rigid_one_and_a_light_one_is_not():
+    support = {"frequency": 20.0, "damping_ratio": 0.1, "support_mass": 1e7}
+    state = np.array([[1.0, 0.5]])
+
+    def swung(model):
+        still = np.zeros((1, model.dof - 2))
+        start = ist.State(np.concatenate([still, state], axis=1), np.zeros((1, model.dof)))
+        motion = ist.rollout_many(model, start, None, pendulum.FRAME, steps=60, integrator="rk4")
+        return np.asarray(motion.q)[0, :, -2:]
+
+    rigid, heavy = swung(pendulum.made(TRUTH)), swung(pendulum.made({**TRUTH, **support}))
+    np.testing.assert_allclose(heavy, rigid, atol=1e-5)
+    light = swung(pendulum.made({**TRUTH, **support, "support_mass": 1.0}))
+    assert np.abs(light - rigid).max() > 1e-3
+
+
 def test_a_film_that_is_too_short_is_refused(tmp_path):
     with pytest.raises(BadOption, match=r"run 0 of .* has 500 frames; 600 are needed"):
         pendulum.runs_of(str(filmed(tmp_path, rows=500)))
