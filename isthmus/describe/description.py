@@ -129,6 +129,8 @@ class Joint:
     """Torques that follow sine and cosine of the position [N·m or N]."""
     cogging_periods: Numbers | Number = 1.0
     """Periods of that sine and cosine in a turn, or in a metre."""
+    play: Numbers | Number = 0.0
+    """Free travel within which spring and PD controller pull at nothing [rad or m]."""
     motor_constant: Numbers | Number = 1.0
     """Motor torque for one unit of the command [N·m or N]."""
     armature: Numbers | Number = 0.0
@@ -142,6 +144,7 @@ class Joint:
 EXTRAS = (
     "stiction", "stiction_speed", "load_friction", "torque_offset",
     "cogging_sin", "cogging_cos", "cogging_periods", "motor_constant",
+    "play",
 )  # fmt: skip
 """Fields of a joint that no file format but ours has a place for."""
 PER_DOF = (
