@@ -32,6 +32,16 @@ class Frame:
 
 
 @dataclasses.dataclass(frozen=True)
+class Touch:
+    """What a file says about how a shape touches others."""
+
+    kind: str = ""
+    """`impulse` or `penalty`, where the file says that the shape touches the ground; else empty."""
+    numbers: tuple[tuple[str, Numbers], ...] = ()
+    """Such as `("friction", (0.7,))`: the fields of `ist.Contact`, one number or one for each contact of the shape."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Shape:
     """A collision shape, fixed to a link or, where `link` is None, to the world."""
 
@@ -43,6 +53,7 @@ class Shape:
     """[m] sphere: radius, -, -; capsule, cylinder: radius, half-length along z, -; box: half-widths; else zeros."""
     points: tuple[Numbers, ...] = ()
     """Corners of the convex hull, in the shape's frame [m]; for kind `points` only."""
+    touch: Touch = Touch()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,5 +195,7 @@ class Description:
     """[m/s²]"""
     timestep: float | None = None
     """What the file suggests [s]."""
+    impulses: tuple[tuple[str, str | int], ...] = ()
+    """Options of `ist.with_contact`: `order`, `sweeps`, `newton`."""
     source: str = ""
     """The file it came from, for messages."""
