@@ -22,6 +22,8 @@ Square = Float[AnyArray, "rows rows"]
 
 SOLVED = 1e-10
 """Velocities [m/s] that are off by less are solved."""
+ROUNDS = 8
+"""Times that sweeps and Newton steps are begun at most, each time where the last one ended; one is enough as a rule."""
 RESTING = 1e-13
 """Sweeps that change no impulse by more than this share of the largest one are the last."""
 REDUNDANT = 1e-10
@@ -40,8 +42,17 @@ def impulses(
     newton: int,
 ) -> tuple[Impulses, Scalar]:
     """The impulses [N·s], zero where contacts are not active, and by how much velocities are off [m/s]."""
-    p = _swept(A, c, friction, active, sweeps)
-    return _newton(A, c, friction, active, p, newton)
+
+    def once(state: tuple) -> tuple:
+        n, p, _ = state
+        p = _swept(A, c, friction, active, p, sweeps)
+        return n + 1, *_newton(A, c, friction, active, p, newton)
+
+    going = lambda state: (state[0] < ROUNDS) & (state[2] > SOLVED)
+    far = jnp.where(jnp.any(active), jnp.ones((), A.dtype), jnp.zeros((), A.dtype))
+    start = (jnp.zeros((), np.int32), jnp.zeros_like(c), far)
+    _, p, off = jax.lax.while_loop(going, once, start)
+    return p, off
 
 
 @impulses.defjvp
@@ -118,8 +129,10 @@ def _difference(
     return p - _projected(p - steps * w, friction, active)
 
 
-def _swept(A: Square, c: Impulses, friction: AnyArray, active: AnyArray, sweeps: int) -> Impulses:
-    """Projected Gauss-Seidel from zero, contact after contact, until nothing moves."""
+def _swept(
+    A: Square, c: Impulses, friction: AnyArray, active: AnyArray, p: Impulses, sweeps: int
+) -> Impulses:
+    """Projected Gauss-Seidel from `p`, contact after contact, until nothing moves."""
     steps, count = _steps(A), c.shape[0]
     acts = jnp.where(active[:, None], steps, 0.0)
     share = jnp.where(acts > 0.0, 1.0, 0.0).reshape(-1)
@@ -135,7 +148,7 @@ def _swept(A: Square, c: Impulses, friction: AnyArray, active: AnyArray, sweeps:
         return n + 1, after, moved
 
     going = lambda state: (state[0] < sweeps) & state[2]
-    start = (jnp.zeros((), np.int32), jnp.zeros_like(c), jnp.any(active))
+    start = (jnp.zeros((), np.int32), p, jnp.any(active))
     return jax.lax.while_loop(going, sweep, start)[1]
 
 

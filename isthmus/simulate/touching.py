@@ -26,8 +26,8 @@ from isthmus.types import AnyArray, Number
 DEEP = {"impulse": 1e-3, "penalty": 1e-2}
 """Depth [m] from which a start is in the ground; springs may carry a weight with less."""
 RESIDUAL = "contact/residual"
-UNSOLVED = 1e-8
-"""Velocities [m/s] that are off by more are told."""
+UNSOLVED = 1e-6
+"""Velocities [m/s] that are off by more are told: a ten-thousandth of what gravity gives in a millisecond."""
 
 
 def check_contact(model: Model, dt: Number | None, scheme: Integrator) -> None:
