@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.contact.box_friction import following_in_box, impulses_in_box
-from isthmus.contact.geometry import Touch
+from isthmus.contact.geometry import Touch, with_world
 from isthmus.contact.penalty import contact_rows
 from isthmus.contact.solve import Impulses, following, impulses
 from isthmus.dynamics.factor import Factor, factored, inverse_times, solve_transposed
@@ -34,11 +34,23 @@ RIGID = 1e-12
 def contact_jacobian(
     model: Model, k: Kinematics, touching: Touch, rows: np.ndarray
 ) -> Float[AnyArray, "rows 3 n"]:
-    """`J` with `J v` the velocity [m/s] of each contact along its normal and tangents."""
-    links = np.array(touching.links, dtype=np.int32)[rows]
-    J = link_jacobians(model, k)[links]
-    turned = mm(touching.axes[rows], k.rotation[links])
-    return mm(turned, J[:, 3:] - mm(jax.vmap(skew)(touching.place[rows]), J[:, :3]))
+    """`J` with `J v` the velocity [m/s] of each contact along its normal and tangents, less that of what it touches."""
+    if touching.other_place is None:
+        every, R = link_jacobians(model, k), k.rotation
+    else:
+        still = jnp.zeros((1, 6, model.dof), k.position.dtype)
+        every, R = jnp.concatenate([link_jacobians(model, k), still]), with_world(k)[0]
+
+    def part(links: tuple[int, ...], place: AnyArray) -> AnyArray:
+        own = np.array(links, dtype=np.int32)[rows]
+        J = every[own]
+        turned = mm(touching.axes[rows], R[own])
+        return mm(turned, J[:, 3:] - mm(jax.vmap(skew)(place[rows]), J[:, :3]))
+
+    J = part(touching.links, touching.place)
+    if touching.other_place is None:
+        return J
+    return J - part(touching.others, touching.other_place)
 
 
 def after_impulses(

@@ -43,6 +43,8 @@ class Shape:
     """[m] sphere: radius, -, -; capsule, cylinder: radius, half-length along z, -; box: half-widths; else zeros."""
     points: tuple[Numbers, ...] = ()
     """Corners of the convex hull, in the shape's frame [m]; for kind `points` only."""
+    mask: tuple[int, int] = (1, 1)
+    """Bits of what it is, and of what it touches: MuJoCo's contype and conaffinity."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,6 +179,8 @@ class Description:
     points: tuple[Point, ...] = ()
     shapes: tuple[Shape, ...] = ()
     actuators: tuple[Actuator, ...] = ()
+    excluded: tuple[tuple[str | None, str | None], ...] = ()
+    """Pairs of links (None: the world) whose shapes do not touch."""
     gravity: Numbers | Number = (0.0, 0.0, -9.81)
     """[m/s²]"""
     timestep: float | None = None

@@ -56,7 +56,6 @@ def note_the_rest(m: Any, left: LeftOut, mimics: Collection[int] = ()) -> None:
         ("equality constraint", m.neq, m.name_eqadr),
         ("flex", m.nflex, m.name_flexadr),
         ("contact pair", m.npair, m.name_pairadr),
-        ("contact exclude", m.nexclude, m.name_excludeadr),
     )
     for kind, count, addresses in families:
         for i in range(count):
@@ -93,7 +92,5 @@ def note_contact_numbers(m: Any, i: int, name: str, left: LeftOut) -> None:
     usual = np.allclose(m.geom_friction[i], FRICTION) and m.geom_condim[i] == 3
     if not usual or m.geom_margin[i] or m.geom_gap[i]:
         left.add("contact friction, condim, margin or gap of geom", name)
-    if m.geom_contype[i] != 1 or m.geom_conaffinity[i] != 1:
-        left.add("collision mask (it may touch all others) of geom", name)
     if m.geom_adhesion[i] or m.geom_surfacevel[i].any():
         left.add("adhesion or surface velocity of geom", name)

@@ -28,7 +28,7 @@ def check_contact(model: Model, dt: Number | None, scheme: Integrator) -> None:
     """Refuses impulses in a scheme that has none, and warns of springs that are too stiff for `dt` [s]."""
     if "impulse" in model.contact_kinds and not isinstance(scheme, SemiImplicit):
         raise BadOption(
-            f"{model.name!r} touches the ground by impulses, which {scheme.name!r} does not have: use 'semi_implicit', "
+            f"{model.name!r} has contacts by impulses, which {scheme.name!r} does not have: use 'semi_implicit', "
             "or contacts of kind 'penalty'."
         )
     if "penalty" not in model.contact_kinds or dt is None or is_traced((model, dt)):
@@ -55,10 +55,15 @@ def warn_if_deep(model: Model, state: State) -> None:
     over = depth - np.array([DEEP[kind] for kind in model.contact_kinds])
     worst = int(np.argmax(over))
     if over[worst] > 0.0:
-        shape = model.shape_names[model.contact_shapes[worst]]
+        shape, other = (
+            model.shape_names[shapes[worst]]
+            for shapes in (model.contact_shapes, model.contact_planes)
+        )
+        plane = model.shape_kinds[model.contact_planes[worst]] == "plane"
+        where, advice = ("the ground", "higher") if plane else (repr(other), "away from it")
         warnings.warn(
-            f"{model.name!r} starts with {shape!r} {depth[worst]:.3g} m deep in the ground, which will throw it out: "
-            "start it higher.",
+            f"{model.name!r} starts with {shape!r} {depth[worst]:.3g} m deep in {where}, which will throw it out: "
+            f"start it {advice}.",
             StepWarning,
             stacklevel=3,
         )
