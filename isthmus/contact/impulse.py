@@ -2,7 +2,7 @@
 
 Points that touch keep their speed above `−e` times what it was and give way to no deeper penetration. Points that meet
 the ground within the step do so at the time of impact `τ`: their impulse comes from the velocity there, and moves the
-position for the rest of the step only. Without that the derivative of a bounce would be wrong however short the steps.
+position for the rest of the step only (`impact.py`). Without that the derivative of a bounce would be wrong however short the steps.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from jaxtyping import Float
 
 from isthmus.contact.box_friction import following_in_box, impulses_in_box
 from isthmus.contact.geometry import Touch, with_world
+from isthmus.contact.impact import delayed
 from isthmus.contact.penalty import contact_rows
 from isthmus.contact.solve import Impulses, following, impulses
 from isthmus.dynamics.factor import Factor, factored, inverse_times, solve_transposed
@@ -90,10 +91,16 @@ def after_impulses(
 
     softness = jnp.repeat(pick(model.contact_softness), 3, total_repeat_length=3 * count)
 
+    def shift_of(meeting: Meeting, p: Impulses) -> Joints:
+        """By what `q` falls behind, since impulses of impacts act for a part of the step only."""
+        if model.contact_order != "impact":
+            return jnp.zeros_like(v)
+        return meeting.jump(delayed(meeting.A, still, p, friction))
+
     def act() -> tuple[AnyArray, Scalar, Joints, Joints]:
         meeting = _meeting(model, inertia, J, softness, coupled)
         p, off = _solved(model, meeting, c, plastic, friction, active, e)
-        return p, off, meeting.jump(p), meeting.jump(still[:, None] * p)
+        return p, off, meeting.jump(p), shift_of(meeting, p)
 
     nothing = jnp.zeros_like(v)
     rest = lambda: (jnp.zeros_like(c), jnp.zeros((), c.dtype), nothing, nothing)
@@ -102,9 +109,9 @@ def after_impulses(
     found = _published(touching, rows, p, dt, signal)
     if found is not p:
         meeting = _meeting(model, inertia, J, softness, coupled)
-        jump, shift = meeting.jump(found), meeting.jump(still[:, None] * found)
+        jump, shift = meeting.jump(found), shift_of(meeting, found)
     moved = v + dt * a + jump
-    return moved, dt * moved - shift if model.contact_order == "impact" else dt * moved
+    return moved, dt * moved - shift
 
 
 class Meeting(eqx.Module):

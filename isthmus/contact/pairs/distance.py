@@ -21,11 +21,11 @@ from isthmus.spatial.products import mv
 from isthmus.spatial.vectors import cross
 from isthmus.types import AnyArray, Scalar, Vec3
 
-ROUNDS, MOVES = 60, 24
+ROUNDS, MOVES = 60, 60
 """Most rounds of the search, and most moves out of an overlap."""
 EXACT = 1e-10
 """Share of the size by which a distance may be off."""
-STARTS, APART, DEEP = 12, 0.9, 0.03
+STARTS, APART, DEEP = 12, 0.9, 0.003
 """Of searches for the way out: most starts, the cosine of the angle between them, and the share of the size below which
 one start is enough."""
 GAP = 0.02

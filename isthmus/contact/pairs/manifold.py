@@ -114,7 +114,7 @@ def _clipped(x: Seen, y: Seen) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     )
     before, after = inside(start), inside(stop)  # (side of x, side of y), positive inside
     change = after - before
-    level = jnp.abs(change) < 1e-14 * jnp.abs(area)
+    level = jnp.abs(change) <= 1e-14 * jnp.abs(area)
     cut = -before / jnp.where(level, 1.0, change)
     enter = jnp.max(jnp.where(~level & (change > 0.0), cut, 0.0), axis=1)
     leave = jnp.min(jnp.where(~level & (change < 0.0), cut, 1.0), axis=1)

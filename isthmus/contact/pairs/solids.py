@@ -7,6 +7,7 @@ vertex), so that the derivative of the point by pose and size is right while the
 from __future__ import annotations
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -154,7 +155,7 @@ def _hull_face(solid: Solid, direction: AnyArray) -> Face:
     height = mv(world, direction)
     flat = jnp.stack([mv(world, t), mv(world, u)], axis=1)
     first = jnp.argmax(height)
-    away = jnp.sqrt(jnp.sum((flat - flat[first][None]) ** 2, axis=1))
+    away = jnp.sqrt(jax.lax.stop_gradient(jnp.sum((flat - flat[first][None]) ** 2, axis=1)))
     near = height[first] - height <= FLAT * away
     rows, _ = spread(flat, height, near, 4)
     rows = [rows[0], rows[2], rows[1], rows[3]]
