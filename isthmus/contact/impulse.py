@@ -1,8 +1,9 @@
 """Contact by impulses: what a step's velocity and position become where rigid points meet the ground.
 
 Points that touch keep their speed above `−e` times what it was and give way to no deeper penetration. Points that meet
-the ground within the step do so at the time of impact `τ`: their impulse comes from the velocity there, and moves the
-position for the rest of the step only (`impact.py`). Without that the derivative of a bounce would be wrong however short the steps.
+the ground, or another body, within the step do so at the time of impact `τ`: their impulse comes from the velocity
+there, and moves the position for the rest of the step only (`impact.py`). Without that the derivative of a bounce would
+be wrong however short the steps.
 """
 
 from __future__ import annotations

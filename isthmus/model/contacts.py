@@ -100,7 +100,7 @@ def with_contact(
     contact: Contact | ContactKind | Sequence[Contact] = "impulse",
     *,
     ground: Ground | None = None,
-    pairs: bool | Pair | Sequence[Pair | tuple[str, str]] = False,
+    pairs: bool | Pair | Sequence[Pair | Sequence[str]] = False,
     rule: Rule = "max",
     order: Literal["impact", "plain", "b"] = "impact",
     sweeps: int = 30,

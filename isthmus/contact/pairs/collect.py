@@ -53,17 +53,17 @@ def pair_manifolds(
     order: list[int] = []
     found: list[tuple[AnyArray, AnyArray, AnyArray]] = []
 
-    def solids(kind: str, shapes: list[int]) -> Solid:
+    def parts(shapes: list[int]) -> tuple[AnyArray, ...]:
+        """Sizes, rotations, origins and vertices of some shapes."""
         spans = [model.shape_spans[s] for s in shapes]
         vertices = np.array([np.arange(*span) for span in spans], dtype=np.int32)
         rows = np.array(shapes, dtype=np.int32)
-        return Solid(kind, size[rows], turn[rows], origin[rows], points[vertices])
+        return size[rows], turn[rows], origin[rows], points[vertices]
 
     for group in _groups(
         model.shape_kinds, model.contact_shapes, model.contact_planes, model.shape_spans
     ):
-        a, b = (solids(group.kinds[i], [pair[i] for pair in group.shapes]) for i in (0, 1))
-        made = _manifolds(a, b, group.count)
+        made = _manifolds(group, *(parts([pair[i] for pair in group.shapes]) for i in (0, 1)))
         sign = np.where(group.turned, -1.0, 1.0)[:, None, None]
         # a turned normal and a turned tangent keep the axes right-handed
         axes = jnp.concatenate([sign * made.axes[:, :2], made.axes[:, 2:]], axis=1)
@@ -76,13 +76,16 @@ def pair_manifolds(
     return point, axes, depth
 
 
-def _manifolds(a: Solid, b: Solid, count: int) -> Manifold:
+def _manifolds(group: Group, a: tuple, b: tuple) -> Manifold:
     """Of several pairs of the same kinds, one after the other, so that a pair which is far apart costs little."""
-    one = lambda pair: _near(*pair, count)
-    if len(a.p) > 1:
+
+    def one(pair: tuple) -> Manifold:
+        first, second = (Solid(k, *part) for k, part in zip(group.kinds, pair, strict=True))
+        return _near(first, second, group.count)
+
+    if len(group.shapes) > 1:
         return jax.lax.map(one, (a, b))
-    first = lambda s: jax.tree.map(lambda x: x[0], s)
-    return jax.tree.map(lambda x: x[None], one((first(a), first(b))))
+    return jax.tree.map(lambda x: x[None], one(jax.tree.map(lambda x: x[0], (a, b))))
 
 
 def _near(a: Solid, b: Solid, count: int) -> Manifold:
