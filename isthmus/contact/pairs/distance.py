@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float
 
 from isthmus.contact.pairs.closed import UP, unit
 from isthmus.contact.pairs.solids import Solid
-from isthmus.spatial.products import mv
+from isthmus.spatial.products import mtv, mv
 from isthmus.spatial.vectors import cross
 from isthmus.types import AnyArray, Scalar, Vec3
 
@@ -30,6 +30,8 @@ STARTS, APART, DEEP = 12, 0.9, 0.003
 one start is enough."""
 GAP = 0.02
 """Share of the size by which overlapping shapes are moved apart."""
+PARALLEL = 1e-7
+"""A cosine from which on a normal belongs to a face, and below which to the side of a cylinder."""
 NEXT = np.array([1, 2, 0], np.int32)
 DIRECTIONS = np.array(
     [[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if x or y or z], float
@@ -62,10 +64,32 @@ def nearest(a: Solid, b: Solid) -> tuple[AnyArray, AnyArray, AnyArray]:
     found, n, shift = _found(*jax.lax.stop_gradient((a, b)))
     on_a = jnp.stack([a.at(found.codes[k, :3]) for k in range(3)])
     on_b = jnp.stack([b.at(found.codes[k, 3:]) for k in range(3)])
-    again = _normal(on_a - on_b - shift[None], found.weights, n)
-    moving = n + again - jax.lax.stop_gradient(again)
     mean = lambda points: jnp.sum(found.weights[:, None] * points, axis=0)
+    if "cylinder" in (a.kind, b.kind):
+        again = _normal_with_cylinder(a, b, n, mean(on_a), mean(on_b))
+    else:
+        again = _normal(on_a - on_b - shift[None], found.weights, n)
+    moving = n + again - jax.lax.stop_gradient(again)
     return moving, mean(on_a), mean(on_b)
+
+
+def _normal_with_cylinder(
+    a: Solid, b: Solid, n: AnyArray, on_a: AnyArray, on_b: AnyArray
+) -> AnyArray:
+    """A normal that turns with the face it belongs to, or with the point that touches a side; that of a rim is held."""
+    found = n
+    for solid, point in ((a, on_b), (b, on_a)):
+        local = jax.lax.stop_gradient(mtv(solid.R, n))
+        if solid.kind == "cylinder":
+            axis = solid.R[:, 2]
+            off = point - solid.p
+            side = unit(off - jnp.sum(off * axis) * axis, n)
+            side = side * jnp.where(jnp.sum(side * n) >= 0.0, 1.0, -1.0)
+            found = jnp.where(jnp.abs(local[2]) < PARALLEL, side, found)
+        if solid.kind in ("cylinder", "box"):
+            along = jnp.abs(local[2:]) if solid.kind == "cylinder" else jnp.abs(local)
+            found = jnp.where(jnp.max(along) > 1.0 - PARALLEL, mv(solid.R, local), found)
+    return found
 
 
 def _normal(W: AnyArray, weights: AnyArray, n: AnyArray) -> AnyArray:

