@@ -95,7 +95,10 @@ def after_impulses(
     moved = v + dt * a + (found.jump if p is found.p else meeting.jump(p))
     if model.contact_order != "impact":
         return moved, dt * moved
-    return moved, dt * moved - meeting.jump(delayed(meeting, still, p, friction))
+    late = still[:, None] * p
+    if touching.other_place is not None:  # over the ground alone, what contacts answer is small
+        late = delayed(meeting, still, p, friction)
+    return moved, dt * moved - meeting.jump(late)
 
 
 def _when(

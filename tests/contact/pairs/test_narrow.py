@@ -46,7 +46,10 @@ def compare_with_coal(first, second, count):
     assert np.mean(off > EXACT) < 0.005
 
 
-@pytest.mark.parametrize(("first", "second"), PAIRS)
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [*sorted(CLOSED), ("capsule", "box"), ("box", "cylinder"), ("box", "points")],
+)
 def test_signed_distances_are_those_of_coal(first, second):
     compare_with_coal(first, second, 300)
 
