@@ -142,7 +142,6 @@ def with_contact(
         raise BadModel(
             f"{model.name!r} has no shape on a link that moves: nothing could touch the ground."
         )
-    _check_ranges([*records, *(pair for _, pair in touching)])
     for (first, second), pair in touching:
         for shape in (first, second):
             _refuse_no_size(model, shape)
@@ -245,25 +244,6 @@ def corner_count(model: Model, shape: int) -> int:
     """How many points of a shape may touch a plane."""
     start, stop = model.shape_spans[shape]
     return CORNERS.get(model.shape_kinds[shape], stop - start)
-
-
-def _check_ranges(records: Sequence[Contact | Pair]) -> None:
-    for record in records:
-        for name in NUMBERS:
-            value = getattr(record, name, None)
-            if value is None or is_traced(value):
-                continue
-            smallest, largest = np.min(value), np.max(value)
-            positive = name in ("friction_speed", "exponent")
-            if smallest < 0.0 or (positive and smallest == 0.0):
-                least = "positive" if positive else "0 or more"
-                raise BadOption(
-                    f"{type(record).__name__}: {name} must be {least}, not {smallest:g}."
-                )
-            if name in ("restitution", "erp") and largest > 1.0:
-                raise BadOption(
-                    f"{type(record).__name__}: {name} must be 1 or less, not {largest:g}."
-                )
 
 
 def _taken(model: Model, records: list[Contact], paired: bool) -> dict[int, int]:

@@ -9,7 +9,6 @@ import isthmus as ist
 from isthmus.errors import (
     BadArgument,
     BadModel,
-    BadOption,
     DescriptionWarning,
     IsthmusError,
     UnknownName,
@@ -124,7 +123,7 @@ def test_a_hull_with_many_corners_is_thinned_and_that_is_said():
         ([("fingre*", "ball")], UnknownName, "no shape is called 'fingre*'"),
         ([("finger3", "ball")], UnknownName, "Did you mean 'finger"),
         ([("finger1",)], IsthmusError, "pairs"),
-        ([ist.Pair("finger1", "ball", friction=-1.0)], BadOption, "friction must be 0 or more"),
+        ([ist.Pair("finger1", "ball", friction=-1.0)], BadModel, "'contact/friction' cannot be -1"),
     ],
 )
 def test_what_makes_no_pair_is_refused_in_one_sentence(pairs, error, words):
