@@ -192,7 +192,9 @@ def test_a_row_of_dominoes_falls_one_after_the_other():
         free_box(robot, f"domino{i}", (0.005, 0.012, 0.025), 0.01)
     springs = ist.Contact("penalty", friction=0.5, friction_speed=0.05, stiffness=5e3)
     pairs = [ist.Pair(f"domino{i}", f"domino{i + 1}", "impulse", friction=0.2) for i in range(2)]
-    model = ist.with_contact(robot.model(), springs, ground=ist.Ground(), pairs=pairs)
+    model = ist.with_contact(
+        robot.model(), springs, ground=ist.Ground(), pairs=pairs, sweeps=100, newton=10
+    )
     q = np.concatenate([[0.025 * i, 0.0, 0.025, *STILL] for i in range(3)])
     v = np.zeros(18)
     v[4] = 20.0  # the first one is tipped
