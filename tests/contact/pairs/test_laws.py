@@ -224,7 +224,11 @@ def test_a_gripper_lifts_a_cube_as_mujoco_does(tmp_path):
     (tmp_path / "gripper.xml").write_text(GRIPPER)
     robot = ist.load(tmp_path / "gripper.xml")
     model = ist.with_contact(
-        robot, ist.Contact(shapes="cube", friction=1.0), pairs=robot.pairs("*_finger", "cube")
+        robot,
+        ist.Contact(shapes="cube", friction=1.0),
+        pairs=robot.pairs("*_finger", "cube"),
+        sweeps=1000,
+        newton=20,
     )
     t = 1e-3 * np.arange(1200)
     rise = np.clip((t - 0.4) / 0.5, 0.0, 1.0)
