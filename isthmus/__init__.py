@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from isthmus.model.contacts import with_contact as with_contact
     from isthmus.model.contacts import without_contact as without_contact
     from isthmus.model.model import Model as Model
+    from isthmus.model.pairs import Pair as Pair
     from isthmus.model.state import Control as Control
     from isthmus.model.state import State as State
     from isthmus.model.stretch import stretch as stretch
@@ -105,6 +106,7 @@ _HOMES = {
     "Motion": "isthmus.motion.motion",
     "MultipleShooting": "isthmus.losses.windows",
     "OneStep": "isthmus.losses.windows",
+    "Pair": "isthmus.model.pairs",
     "Population": "isthmus.identify.search.population",
     "Problem": "isthmus.identify.problem",
     "RK4": "isthmus.simulate.integrate",

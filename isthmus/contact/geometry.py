@@ -1,4 +1,4 @@
-"""Where contacts are, how deep and how fast: points of spheres, capsules, boxes, cylinders and hulls over planes."""
+"""Where contacts are, how deep and how fast: points of shapes over planes, and between two shapes (`pairs`)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.contact.pairs.collect import pair_manifolds, pair_rows
 from isthmus.dynamics.kinematics import Kinematics
 from isthmus.model.contacts import CORNERS, RIM
 from isthmus.model.model import Model
@@ -28,44 +29,103 @@ class Touch(Record):
     """All contacts of a model at one state."""
 
     point: Float[AnyArray, "contacts 3"]
-    """The place of the body that is deepest, in the world [m]."""
+    """The deepest place of the body over a plane; of pairs, half way between the surfaces; in the world [m]."""
     place: Float[AnyArray, "contacts 3"]
     """The same in the frame of its link [m]."""
+    other_place: Float[AnyArray, "contacts 3"] | None
+    """The same in the frame of the link that it touches [m]; None: there are only planes."""
     axes: Float[AnyArray, "contacts 3 3"]
-    """Rows: normal of the plane, away from the ground, and two tangents, in the world."""
+    """Rows: normal, away from the plane or from the other body, and two tangents, in the world."""
     depth: Float[AnyArray, " contacts"]
-    """How far the point is below the plane [m]; negative: above it."""
+    """How far the point is below the surface [m]; negative: above it."""
     velocity: Float[AnyArray, "contacts 3"]
-    """Of the point, in the world [m/s]."""
+    """Of the point, less that of the other body there, in the world [m/s]."""
     links: tuple[int, ...] = eqx.field(static=True)
-    """The link of each contact."""
+    """The link of each contact; -1: the world."""
+    others: tuple[int, ...] = eqx.field(static=True)
+    """The link that it touches; -1: the world."""
 
     @property
     def normal(self) -> Float[AnyArray, "contacts 3"]:
-        """Unit normal of the plane, away from the ground."""
+        """Unit normal, away from the plane or from the other body."""
         return self.axes[:, 0]
 
 
 def touch(model: Model, k: Kinematics, signal: Signal) -> Touch:
     """Points, depths and velocities of all contacts, published as signals."""
-    links = tuple(model.shape_links[s] for s in model.contact_shapes)
-    rows = np.array(links, dtype=np.int32)
-    R, p = jax.vmap(rotations.matrix)(k.quaternion[rows]), k.position[rows]
+    links, others = contact_links(model)
     frames = jax.vmap(rotations.matrix)(jnp.asarray(model.shape_orientation))
-    planes = np.array(model.contact_planes, dtype=np.int32)
+    ground = len(links) - len(pair_rows(model))
+    parts = [_over_planes(model, k, frames, ground)] if ground else []
+    if ground < len(links):
+        parts.append(_between(model, k, frames, links[ground:], others[ground:]))
+    place, point, axes, base = (_joined(column) for column in zip(*parts, strict=True))
+    point = signal("contact/point", point)
+    up = axes[:, 0]
+    normal = signal("contact/normal", up)
+    axes = axes if normal is up else jnp.asarray(axes).at[:, 0].set(normal)
+    depth = signal("contact/depth", -jnp.sum(normal * (point - base), axis=1))
+    moving, other_place = _moving(k, links, place), None
+    if ground < len(links):
+        R, p = with_world(k)
+        rows = np.array(others, dtype=np.int32)
+        other_place = mtv(R[rows], point - p[rows])
+        moving = moving - _moving(k, others, other_place)
+    velocity = signal("contact/velocity", moving)
+    return Touch(point, place, other_place, axes, depth, velocity, links, others)
+
+
+def contact_links(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The link of each contact, and the link that it touches; -1: the world."""
+    of = lambda shapes: tuple(model.shape_links[s] for s in shapes)
+    return of(model.contact_shapes), of(model.contact_planes)
+
+
+def with_world(k: Kinematics) -> tuple[AnyArray, AnyArray]:
+    """Rotations and positions of all links, and of the world as the last row."""
+    still = jnp.eye(3, dtype=k.position.dtype)[None], jnp.zeros((1, 3), k.position.dtype)
+    return jnp.concatenate([k.rotation, still[0]]), jnp.concatenate([k.position, still[1]])
+
+
+Row = tuple[AnyArray, AnyArray, AnyArray, AnyArray]
+"""Of some contacts: place in the link's frame, point, axes, and a point of the surface that each touches."""
+
+
+def _over_planes(model: Model, k: Kinematics, frames: AnyArray, count: int) -> Row:
+    """The first `count` contacts, whose other shapes are planes of the world."""
+    rows = np.array([model.shape_links[s] for s in model.contact_shapes[:count]], dtype=np.int32)
+    R, p = jax.vmap(rotations.matrix)(k.quaternion[rows]), k.position[rows]
+    planes = np.array(model.contact_planes[:count], dtype=np.int32)
     axes = jnp.swapaxes(frames[planes][:, :, np.array([2, 0, 1], np.int32)], 1, 2)
     down = mtv(R, -axes[:, 0])  # towards the ground, in the link's frame
     centre, radius = _centres(model, frames, down)
     place = centre + radius[:, None] * down
-    point = signal("contact/point", p + mv(R, place))
-    up = axes[:, 0]
-    normal = signal("contact/normal", up)
-    axes = axes if normal is up else axes.at[:, 0].set(normal)
-    base = jnp.asarray(model.shape_origin)[planes]
-    depth = signal("contact/depth", -jnp.sum(normal * (point - base), axis=1))
-    twist = k.velocity[rows]
-    moving = mv(R, twist[:, 3:] + cross(twist[:, :3], place))
-    return Touch(point, place, axes, depth, signal("contact/velocity", moving), links)
+    return place, p + mv(R, place), axes, jnp.asarray(model.shape_origin)[planes]
+
+
+def _between(
+    model: Model, k: Kinematics, frames: AnyArray, links: tuple[int, ...], others: tuple[int, ...]
+) -> Row:
+    """The contacts of pairs of bodies."""
+    R, p = with_world(k)
+    rows = np.array(links, dtype=np.int32)
+    point, axes, depth = pair_manifolds(model, R, p, frames)
+    return mtv(R[rows], point - p[rows]), point, axes, point + depth[:, None] * axes[:, 0]
+
+
+def _moving(k: Kinematics, links: tuple[int, ...], place: AnyArray) -> AnyArray:
+    """Velocities [m/s] of places of links, in the world."""
+    rows = np.array(links, dtype=np.int32)
+    if (rows >= 0).all():
+        R, twist = jax.vmap(rotations.matrix)(k.quaternion[rows]), k.velocity[rows]
+    else:
+        still = jnp.zeros((1, 6), k.velocity.dtype)
+        R, twist = with_world(k)[0][rows], jnp.concatenate([k.velocity, still])[rows]
+    return mv(R, twist[:, 3:] + cross(twist[:, :3], place))
+
+
+def _joined(parts: tuple[AnyArray, ...]) -> AnyArray:
+    return parts[0] if len(parts) == 1 else jnp.concatenate(parts)
 
 
 def _centres(model: Model, frames: AnyArray, down: AnyArray) -> tuple[AnyArray, AnyArray]:
@@ -73,9 +133,10 @@ def _centres(model: Model, frames: AnyArray, down: AnyArray) -> tuple[AnyArray, 
     centres: list[AnyArray] = []
     radii: list[AnyArray] = []
     order: list[int] = []
+    count = len(down)
     size, origin = jnp.asarray(model.shape_size), jnp.asarray(model.shape_origin)
     for kind, rows, shapes, corners in _groups(
-        model.shape_kinds, model.contact_shapes, model.contact_corners, model.shape_spans
+        model.shape_kinds, model.contact_shapes[:count], model.contact_corners, model.shape_spans
     ):
         own, rounding = size[shapes], jnp.asarray(model.contact_radius)[rows]
         if kind == "points":

@@ -1,8 +1,9 @@
 """Contact by impulses: what a step's velocity and position become where rigid points meet the ground.
 
 Points that touch keep their speed above `−e` times what it was and give way to no deeper penetration. Points that meet
-the ground within the step do so at the time of impact `τ`: their impulse comes from the velocity there, and moves the
-position for the rest of the step only. Without that the derivative of a bounce would be wrong however short the steps.
+the ground, or another body, within the step do so at the time of impact `τ`: their impulse comes from the velocity
+there, and moves the position for the rest of the step only (`impact.py`). Without that the derivative of a bounce would
+be wrong however short the steps.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.contact.geometry import Touch
+from isthmus.contact.geometry import Touch, with_world
+from isthmus.contact.impact import delayed
 from isthmus.contact.meeting import meeting_of
 from isthmus.contact.penalty import contact_rows
 from isthmus.contact.solution import ContactProblem, Method, solution
@@ -29,11 +31,23 @@ from isthmus.types import AnyArray, Joints, Scalar
 def contact_jacobian(
     model: Model, k: Kinematics, touching: Touch, rows: np.ndarray
 ) -> Float[AnyArray, "rows 3 n"]:
-    """`J` with `J v` the velocity [m/s] of each contact along its normal and tangents."""
-    links = np.array(touching.links, dtype=np.int32)[rows]
-    J = link_jacobians(model, k)[links]
-    turned = mm(touching.axes[rows], k.rotation[links])
-    return mm(turned, J[:, 3:] - mm(jax.vmap(skew)(touching.place[rows]), J[:, :3]))
+    """`J` with `J v` the velocity [m/s] of each contact along its normal and tangents, less that of what it touches."""
+    if touching.other_place is None:
+        every, R = link_jacobians(model, k), k.rotation
+    else:
+        still = jnp.zeros((1, 6, model.dof), k.position.dtype)
+        every, R = jnp.concatenate([link_jacobians(model, k), still]), with_world(k)[0]
+
+    def part(links: tuple[int, ...], place: AnyArray) -> AnyArray:
+        own = np.array(links, dtype=np.int32)[rows]
+        J = every[own]
+        turned = mm(touching.axes[rows], R[own])
+        return mm(turned, J[:, 3:] - mm(jax.vmap(skew)(place[rows]), J[:, :3]))
+
+    J = part(touching.links, touching.place)
+    if touching.other_place is None:
+        return J
+    return J - part(touching.others, touching.other_place)
 
 
 def after_impulses(
@@ -81,7 +95,10 @@ def after_impulses(
     moved = v + dt * a + (found.jump if p is found.p else meeting.jump(p))
     if model.contact_order != "impact":
         return moved, dt * moved
-    return moved, dt * moved - meeting.jump(still[:, None] * p)
+    late = still[:, None] * p
+    if touching.other_place is not None:  # over the ground alone, what contacts answer is small
+        late = delayed(meeting, still, p, friction)
+    return moved, dt * moved - meeting.jump(late)
 
 
 def _when(

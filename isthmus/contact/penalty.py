@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.contact.geometry import Touch
+from isthmus.contact.geometry import Touch, contact_links
 from isthmus.dynamics.kinematics import Kinematics
 from isthmus.model.model import Model
 from isthmus.networks.signals import Signal
@@ -69,16 +69,26 @@ def penalty_forces(
         sliding, pressed, pick(model.contact_friction), pick(model.contact_friction_speed)
     )
     rubbed = signal("contact/friction_force", rubbed, row=rows)
-    links = np.array(touching.links, dtype=np.int32)[rows]
-    R = k.rotation[links]
-    local = mtv(R, pressed[:, None] * n + rubbed)
-    wrench = jnp.concatenate([cross(touching.place[rows], local), local], axis=1)
-    belongs = (np.arange(len(model.link_names))[:, None] == links[None]).astype(wrench.dtype)
+    force = pressed[:, None] * n + rubbed
+    given = _on_links(k, touching.links, rows, touching.place, force)
+    if touching.other_place is None:
+        return given
+    return given + _on_links(k, touching.others, rows, touching.other_place, -force)
+
+
+def _on_links(
+    k: Kinematics, links: tuple[int, ...], rows: np.ndarray, place: AnyArray, force: AnyArray
+) -> Float[AnyArray, "links 6"]:
+    """The wrench on each link of forces [N] at places of their links; those of the world have no effect."""
+    own = np.array(links, dtype=np.int32)[rows]
+    local = mtv(k.rotation[np.maximum(own, 0)], force)
+    wrench = jnp.concatenate([cross(place[rows], local), local], axis=1)
+    belongs = (np.arange(len(k.position))[:, None] == own[None]).astype(wrench.dtype)
     return jnp.sum(belongs[:, :, None] * wrench[None], axis=1)
 
 
 def advised_substeps(model: Model, dt: Number) -> int:
-    """How many substeps of `dt` [s] springs need, by the stiffest contact and the mass of its link.
+    """How many substeps of `dt` [s] springs need, by the stiffest contact and the lighter one of its links.
 
     Friction too: a body that rests is damped at a rate of `4 μ g / friction_speed`, which must not exceed `2 / dt`.
     """
@@ -87,9 +97,16 @@ def advised_substeps(model: Model, dt: Number) -> int:
         return 1
     pick = lambda name: np.asarray(getattr(model, f"contact_{name}"))[..., rows]
     depth, n = 1e-3, pick("exponent")
-    links = [model.shape_links[model.contact_shapes[r]] for r in rows]
-    mass = np.maximum(np.asarray(model.link_mass)[..., links], 1e-9)
+    mass = np.min(
+        [_masses(model, [links[r] for r in rows]) for links in contact_links(model)], axis=0
+    )
     spring = float(np.sqrt(np.max(pick("stiffness") * n * depth ** (n - 1.0) / mass)))
     g = float(np.max(np.linalg.norm(np.asarray(model.gravity), axis=-1)))
     rubbing = SHARPNESS * g * float(np.max(pick("friction") / pick("friction_speed")))
     return max(1, int(np.ceil(max(spring / ADVISED, 0.5 * rubbing) * float(dt) - 1e-9)))
+
+
+def _masses(model: Model, links: list[int]) -> np.ndarray:
+    """Of the links of some contacts [kg]; the world's is infinite."""
+    own = np.asarray(model.link_mass)[..., np.maximum(links, 0)]
+    return np.where(np.array(links) < 0, np.inf, np.maximum(own, 1e-9))

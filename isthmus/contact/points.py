@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.describe.meshes import hull
+from isthmus.describe.meshes import farthest_corners
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 
@@ -21,16 +21,7 @@ def thinned(points: np.ndarray, count: int) -> Float[np.ndarray, "few 3"]:
     """
     if count < 1:
         raise BadOption(f"thinned: at least one point must stay, not {count}.")
-    corners = hull(np.asarray(points, float).reshape(-1, 3))
-    if len(corners) <= count:
-        return corners
-    away = np.linalg.norm(corners - corners.mean(axis=0), axis=1)
-    chosen = [int(np.argmax(away))]
-    near = np.linalg.norm(corners - corners[chosen[0]], axis=1)
-    while len(chosen) < count:
-        chosen.append(int(np.argmax(near)))
-        near = np.minimum(near, np.linalg.norm(corners - corners[chosen[-1]], axis=1))
-    return corners[chosen]
+    return farthest_corners(np.asarray(points, float).reshape(-1, 3), count)
 
 
 @check_arguments

@@ -54,6 +54,8 @@ class Shape:
     points: tuple[Numbers, ...] = ()
     """Corners of the convex hull, in the shape's frame [m]; for kind `points` only."""
     touch: Touch = Touch()
+    mask: tuple[int, int] = (1, 1)
+    """Bits of what it is, and of what it touches: MuJoCo's contype and conaffinity."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,6 +193,8 @@ class Description:
     points: tuple[Point, ...] = ()
     shapes: tuple[Shape, ...] = ()
     actuators: tuple[Actuator, ...] = ()
+    excluded: tuple[tuple[str | None, str | None], ...] = ()
+    """Pairs of links (None: the world) whose shapes do not touch."""
     gravity: Numbers | Number = (0.0, 0.0, -9.81)
     """[m/s²]"""
     timestep: float | None = None

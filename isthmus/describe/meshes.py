@@ -53,6 +53,23 @@ def hull(vertices: np.ndarray) -> np.ndarray:
         return vertices
 
 
+def farthest_corners(points: np.ndarray, count: int) -> np.ndarray:
+    """At most `count` corners of the convex hull of `points` (rows, 3) [m], far from each other.
+
+    The first one is farthest from the centre, each next one farthest from those before.
+    """
+    corners = hull(points)
+    if len(corners) <= count:
+        return corners
+    away = np.linalg.norm(corners - corners.mean(axis=0), axis=1)
+    chosen = [int(np.argmax(away))]
+    near = np.linalg.norm(corners - corners[chosen[0]], axis=1)
+    while len(chosen) < count:
+        chosen.append(int(np.argmax(near)))
+        near = np.minimum(near, np.linalg.norm(corners - corners[chosen[-1]], axis=1))
+    return corners[chosen]
+
+
 def _read_stl(path: Path) -> np.ndarray:
     data = read_bytes(path)
     if len(data) >= 84:

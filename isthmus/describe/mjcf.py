@@ -22,7 +22,7 @@ from isthmus.describe.mjcf_actuators import Motors
 from isthmus.describe.mjcf_bodies import Tree, floats
 from isthmus.describe.mjcf_left_out import LeftOut, name_at, note_the_rest
 from isthmus.describe.mjcf_mimics import mimics_of
-from isthmus.describe.mjcf_shapes import points_of, shapes_of
+from isthmus.describe.mjcf_shapes import excluded_of, points_of, shapes_of
 from isthmus.describe.mjcf_touch import Touches
 from isthmus.describe.mujoco_log import collected_warnings
 from isthmus.describe.notes import say
@@ -159,6 +159,7 @@ def _description(m: Any, source: str, left: LeftOut) -> Description:
         tuple(_completed(joint, motors.efforts, mimics) for joint in tree.joints),
         points=points_of(m, tree),
         shapes=shapes_of(m, tree, touches, left),
+        excluded=excluded_of(m, tree),
         actuators=tuple(motors.actuators.values()),
         gravity=(0.0, 0.0, 0.0) if m.opt.disableflags & NO_GRAVITY else floats(m.opt.gravity),
         timestep=float(m.opt.timestep),

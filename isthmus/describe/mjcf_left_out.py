@@ -52,7 +52,6 @@ def note_the_rest(m: Any, left: LeftOut, mimics: Collection[int] = ()) -> None:
         ("equality constraint", m.neq, m.name_eqadr),
         ("flex", m.nflex, m.name_flexadr),
         ("contact pair", m.npair, m.name_pairadr),
-        ("contact exclude", m.nexclude, m.name_excludeadr),
     )
     for kind, count, addresses in families:
         for i in range(count):

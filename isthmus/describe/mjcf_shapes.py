@@ -54,7 +54,15 @@ def _shapes(m: Any, tree: Tree, touches: Touches, left: LeftOut) -> Iterator[Sha
             (*floats(m.geom_size[i, :used]), *(0.0,) * (3 - used)),
             _corners(m, m.geom_dataid[i]) if word == "mesh" else (),
             touches.of(i, name, left),
+            (int(m.geom_contype[i]), int(m.geom_conaffinity[i])),
         )
+
+
+def excluded_of(m: Any, tree: Tree) -> tuple[tuple[str | None, str | None], ...]:
+    """The pairs of links that `<contact><exclude>` keeps from touching."""
+    bodies = [(int(s) >> 16, int(s) & 0xFFFF) for s in m.exclude_signature]
+    links = [(tree.places[one].link, tree.places[two].link) for one, two in bodies]
+    return tuple(pair for pair in links if pair[0] != pair[1])
 
 
 def _corners(m: Any, mesh: Any) -> tuple[tuple[float, ...], ...]:

@@ -80,7 +80,5 @@ class Touches:
             if not np.allclose(value, usual):
                 what = "torsional and rolling friction" if field == "friction" else field
                 left.add(f"{what} of geom", name)
-        if m.geom_contype[i] != 1 or m.geom_conaffinity[i] != 1:
-            left.add("collision mask (it may touch all others) of geom", name)
         if m.geom_adhesion[i] or m.geom_surfacevel[i].any():
             left.add("adhesion or surface velocity of geom", name)

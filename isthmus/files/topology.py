@@ -98,9 +98,24 @@ def _check_rows(fields: dict[str, Any]) -> None:
         _within(name, fields[name], -1, links)
     for name in ("contact_shapes", "contact_planes"):
         _within(name, fields[name], 0, len(fields["shape_names"]))
+    _within("contact_excluded", [r for pair in fields["contact_excluded"] for r in pair], -1, links)
+    _check_pairs(fields)
     dof = layout_of(fields["joint_kinds"], fields["mimics"]).nv
     for name in ("limited", "saturated", "position_controlled", *SINCE_FORMAT_2):
         _within(name, fields[name], 0, dof)
+
+
+def _check_pairs(fields: dict[str, Any]) -> None:
+    """Refuses contacts that are no points of a solid shape, and pairs in an order or number that no model has."""
+    kinds, masks = fields["shape_kinds"], fields["contact_masks"]
+    if masks and len(masks) != len(kinds):
+        raise Damaged("'contact_masks' and 'shape_names' differ in length")
+    rows = list(zip(fields["contact_shapes"], fields["contact_planes"], strict=True))
+    pairs = [(s, o) for s, o in rows if kinds[o] != "plane"]
+    odd = any(kinds[s] == "plane" for s, _ in rows) or pairs != rows[len(rows) - len(pairs) :]
+    counts = {pair: pairs.count(pair) for pair in pairs}
+    if odd or any(count not in (1, 2, 4, 8) for count in counts.values()):
+        raise Damaged("'contact_planes' names shapes that could not touch so")
 
 
 def _within(name: str, rows: Any, low: int, high: int) -> None:

@@ -146,6 +146,8 @@ def _motors(own: list[Joint], actuators: tuple[Actuator, ...]) -> dict[str, Any]
 def _points_and_shapes(description: Description, row: dict[str, int]) -> dict[str, Any]:
     """What is fixed to links: frames with names, and collision shapes."""
     points, shapes = description.points, description.shapes
+    masks = tuple(shape.mask for shape in shapes)
+    here = lambda link: -1 if link is None else row[link]
     return {
         "point_names": tuple(point.name for point in points),
         "point_links": tuple(-1 if p.link is None else row[p.link] for p in points),
@@ -157,6 +159,10 @@ def _points_and_shapes(description: Description, row: dict[str, int]) -> dict[st
         **_frames("shape", [shape.frame for shape in shapes]),
         "shape_size": _rows([shape.size for shape in shapes], 3),
         "shape_points": _rows([corner for shape in shapes for corner in shape.points], 3),
+        "contact_masks": masks if set(masks) - {(1, 1)} else (),
+        "contact_excluded": tuple(
+            (here(first), here(second)) for first, second in description.excluded
+        ),
     }
 
 

@@ -1,4 +1,4 @@
-"""Contact of a model: which points of its shapes may touch the ground, how they act, of what they are made."""
+"""Contact of a model: which points of its shapes may touch the ground or each other, how, of what they are made."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from isthmus.entry import check_arguments
 from isthmus.errors import BadModel, BadOption, UnknownName, did_you_mean
 from isthmus.model import address
 from isthmus.model.arrays import is_traced, stack
+from isthmus.model.filters import body_of, masks_meet, welded
 from isthmus.model.leaves import faults_of_leaf
 from isthmus.model.model import Model, leaf_fields
+from isthmus.model.pairs import RULES, ContactKind, Pair, Rule, pair_list, slots
 from isthmus.phases import counted
 from isthmus.types import Number, Numbers
 
-ContactKind = Literal["impulse", "penalty"]
 KINDS: tuple[ContactKind, ...] = get_args(ContactKind)
 Order = Literal["impact", "plain", "b"]
 RIM = 3
@@ -51,7 +52,10 @@ class Ground:
 @check_arguments
 @dataclasses.dataclass(frozen=True)
 class Contact:
-    """How some shapes touch the ground. Every number is a leaf of the model afterwards: `contact/NAME/friction` …"""
+    """How some shapes touch the ground and, where they are in a pair, each other.
+
+    Every number is a leaf of the model afterwards: `contact/NAME/friction` …
+    """
 
     kind: ContactKind = "impulse"
     """`impulse`: rigid, no point goes through; `penalty`: springs (Hunt and Crossley), each contact for itself."""
@@ -85,6 +89,8 @@ NUMBERS = (
     "friction_speed", "softness", "erp", "radius",
 )  # fmt: skip
 """Leaves of a contact."""
+ALL_BITS = 2**31 - 1
+"""The mask of a shape that touches everything."""
 SETTLED = 1e-3
 """Depth [m] to which springs give way under the weight, where no stiffness is given."""
 SOFT = 1e-5
@@ -97,16 +103,21 @@ def with_contact(
     contact: Contact | str | Sequence[Contact] = "impulse",
     *,
     ground: Ground | None = None,
+    pairs: bool | Pair | Sequence[Pair | Sequence[str]] = False,
+    rule: Rule = "max",
     order: Order = "impact",
     sweeps: int = 30,
     newton: int = 4,
 ) -> Model:
-    """The model, whose shapes touch the planes of the world; contacts that it had before are replaced.
+    """The model, whose shapes touch the planes of the world, and each other; contacts that it had before are replaced.
 
     Args:
         contact: how and where: `impulse` or `penalty` for all shapes, the name or the pattern of some shapes or links
             (`*_foot`) for impulses there, or one or several `ist.Contact`. Shapes on links that cannot move are left
-            out.
+            out. An empty list: nothing touches the ground.
+        pairs: shapes that touch each other: `ist.Pair`s, pairs of names or patterns, or True for all that the model
+            allows (`model.pairs()`).
+        rule: how friction and restitution of a pair come from those of its two shapes: `max`, `min` or `mean`.
         ground: a plane to add, or to replace the one of that name; None: the planes that the model has.
         order: of impulses. `impact`: points that meet the ground within a step bounce at the time of impact, which
             makes derivatives through impacts right; `plain`: at the end of the step; `b`: box friction in a fixed order
@@ -117,18 +128,33 @@ def with_contact(
     records = [record_of(contact)] if isinstance(contact, str | Contact) else list(contact)
     if ground is not None:
         model = with_plane(model, ground)
+    model, touching = pair_list(model, pairs)
     planes = [s for s, kind in enumerate(model.shape_kinds) if kind == "plane"]
     if moving := [model.shape_names[s] for s in planes if not stands_still(model, s)]:
         raise BadModel(
             f"the plane {moving[0]!r} is fixed to a link that moves; only the world's planes are ground."
         )
-    if not planes:
+    if not planes and not touching:
         raise BadModel(f"{model.name!r} has no ground to touch: give ground=ist.Ground(height).")
-    rows, materials = _rows(model, records, planes)
-    if not rows:
+    taken = _taken(model, records, bool(touching))
+    rows, materials = _rows(model, records, planes, taken)
+    if not rows and not touching:
         raise BadModel(
             f"{model.name!r} has no shape on a link that moves: nothing could touch the ground."
         )
+    for (first, second), pair in touching:
+        for shape in (first, second):
+            _refuse_no_size(model, shape)
+        own = [records[taken[s]] if s in taken else None for s in (first, second)]
+        count = slots(model, first, second, pair)
+        rows += [(first, k, second) for k in range(count)]
+        materials += [_of_pair(own, pair, rule)] * count
+    return _with_rows(model, rows, materials, order, sweeps, newton)
+
+
+def _with_rows(
+    model: Model, rows: list[tuple[int, int, int]], materials: list[Contact], order: Order, sweeps: int, newton: int
+) -> Model:  # fmt: skip
     numbers = {
         f"contact_{n}": stack([_number(model, m, n, len(rows)) for m in materials]) for n in NUMBERS
     }
@@ -164,6 +190,23 @@ def with_solver(
     )
 
 
+def _of_pair(own: list[Contact | None], pair: Pair, rule: str) -> Contact:
+    """What two shapes of these materials are to each other: the pair's own numbers, else by the rule."""
+    known = [material for material in own if material is not None] or [Contact()]
+    combine = RULES[rule]
+    mixed = {
+        name: combine([getattr(m, name) for m in known]) for name in ("friction", "restitution")
+    }
+    kinds = {m.kind for m in known}
+    kind = known[0].kind if len(kinds) == 1 else "impulse"
+    given = {
+        name: value
+        for name in ("kind", *NUMBERS)
+        if (value := getattr(pair, name, None)) is not None
+    }
+    return dataclasses.replace(known[0], **{"kind": kind, "radius": 0.0, **mixed, **given})
+
+
 @check_arguments
 def without_contact(model: Model) -> Model:
     """The model, whose shapes touch nothing."""
@@ -193,6 +236,7 @@ def with_plane(model: Model, ground: Ground) -> Model:
         shape_links=(*model.shape_links, -1), shape_spans=(*model.shape_spans, (end, end)),
         shape_origin=more(model.shape_origin, origin), shape_orientation=more(model.shape_orientation, turn),
         shape_size=more(model.shape_size, np.zeros(3)),
+        contact_masks=(*model.contact_masks, (ALL_BITS, ALL_BITS)) if model.contact_masks else (),
     )  # fmt: skip
 
 
@@ -202,19 +246,15 @@ def corner_count(model: Model, shape: int) -> int:
     return CORNERS.get(model.shape_kinds[shape], stop - start)
 
 
-def _rows(
-    model: Model, records: list[Contact], planes: list[int]
-) -> tuple[list[tuple[int, int, int]], list[Contact]]:
-    """(shape, corner, plane) of every contact, and its record."""
-    rows: list[tuple[int, int, int]] = []
-    materials: list[Contact] = []
+def _taken(model: Model, records: list[Contact], paired: bool) -> dict[int, int]:
+    """Which record each shape has; shapes of the world have one only where there are pairs."""
     taken: dict[int, int] = {}
     solid = [s for s, kind in enumerate(model.shape_kinds) if kind != "plane"]
     for n, record in enumerate(records):
         patterns = [record.shapes] if isinstance(record.shapes, str) else list(record.shapes)
         for pattern in patterns:
             for shape in _named(model, pattern, solid):
-                if stands_still(model, shape):
+                if stands_still(model, shape) and not paired:
                     if "*" not in pattern:
                         raise BadModel(
                             f"the shape {pattern!r} is fixed to the world, as the ground is: they cannot touch."
@@ -223,9 +263,20 @@ def _rows(
                     raise BadOption(
                         f"the shape {model.shape_names[shape]!r} is in two contacts; it can be in one."
                     )
+    return taken
+
+
+def _rows(
+    model: Model, records: list[Contact], planes: list[int], taken: dict[int, int]
+) -> tuple[list[tuple[int, int, int]], list[Contact]]:
+    """(shape, corner, plane) of every contact with the ground, and its record."""
+    rows: list[tuple[int, int, int]] = []
+    materials: list[Contact] = []
     for shape, n in sorted(taken.items()):
+        if stands_still(model, shape):
+            continue
         _refuse_no_size(model, shape)
-        for plane in planes:
+        for plane in (p for p in planes if masks_meet(model.contact_masks, shape, p)):
             for corner in range(corner_count(model, shape)):
                 rows.append((shape, corner, plane))
                 materials.append(records[n])
@@ -270,12 +321,7 @@ def _refuse_no_size(model: Model, shape: int) -> None:
 
 def stands_still(model: Model, shape: int) -> bool:
     """Whether a shape is fixed to the world."""
-    i = model.shape_links[shape]
-    while i >= 0:
-        if model.joint_kinds[i] != "fixed":
-            return False
-        i = model.parents[i]
-    return True
+    return body_of(model, welded(model), shape) < 0
 
 
 def _number(model: Model, contact: Contact, name: str, count: int) -> Any:
@@ -291,10 +337,14 @@ def _number(model: Model, contact: Contact, name: str, count: int) -> Any:
 
 
 def describe_contacts(model: Model) -> list[str]:
-    """A line for each shape that touches the ground."""
+    """A line for each shape that touches the ground, and for each pair."""
     lines = []
-    for shape, rows in model.rows("contact").items():
+    for name, rows in model.rows("contact").items():
         kinds = " and ".join(dict.fromkeys(model.contact_kinds[r] for r in rows))
-        plane = ", ".join(dict.fromkeys(model.shape_names[model.contact_planes[r]] for r in rows))
-        lines.append(f"contact {shape} on {plane}: {counted(len(rows), 'point')}, {kinds}")
+        others = list(dict.fromkeys(model.contact_planes[r] for r in rows))
+        what = f"contact {name} on {', '.join(model.shape_names[s] for s in others)}"
+        if model.shape_kinds[others[0]] != "plane":
+            first = model.shape_names[model.contact_shapes[rows[0]]]
+            what = f"pair {first} and {model.shape_names[others[0]]}"
+        lines.append(f"{what}: {counted(len(rows), 'point')}, {kinds}")
     return lines

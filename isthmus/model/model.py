@@ -20,6 +20,7 @@ from isthmus.entry import check_arguments
 from isthmus.errors import BadModel, BadShape, UnknownName, did_you_mean
 from isthmus.model import address
 from isthmus.model.arrays import as_floats, as_leaf, broadcast, is_traced, replaced
+from isthmus.model.filters import pairs_of
 from isthmus.model.joint_fields import JointFields, leaf
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import Layout, layout_of
@@ -75,13 +76,17 @@ class Model(JointFields):
     )
 
     contact_kinds: tuple[str, ...] = eqx.field(static=True, default=())
-    """How each contact acts: `penalty` or `impulse`. Contacts are points of a shape that may touch a plane."""
+    """How each contact acts: `penalty` or `impulse`. Contacts are points of a shape that may touch another one."""
     contact_shapes: tuple[int, ...] = eqx.field(static=True, default=())
     """The shape of each contact."""
     contact_corners: tuple[int, ...] = eqx.field(static=True, default=())
     """Which point of that shape it is."""
     contact_planes: tuple[int, ...] = eqx.field(static=True, default=())
-    """The shape, a plane of the world, that it may touch."""
+    """The shape that it may touch: a plane of the world, or, after all of these, a shape of another body."""
+    contact_masks: tuple[tuple[int, int], ...] = eqx.field(static=True, default=())
+    """For each shape the bits of what it is and of what it touches (contype, conaffinity); empty: all touch."""
+    contact_excluded: tuple[tuple[int, int], ...] = eqx.field(static=True, default=())
+    """Pairs of links that the model's file keeps from touching; -1: the world."""
     contact_order: str = eqx.field(static=True, default="impact")
     """How impulses are computed: `impact`, `plain` or `b`, as `with_contact` explains."""
     contact_sweeps: int = eqx.field(static=True, default=30)
@@ -190,8 +195,13 @@ class Model(JointFields):
             }
         if family == "contact":
             owned: dict[str, tuple[int, ...]] = {}
-            for row, shape in enumerate(self.contact_shapes):
-                owned[self.shape_names[shape]] = (*owned.get(self.shape_names[shape], ()), row)
+            for row, (shape, other) in enumerate(
+                zip(self.contact_shapes, self.contact_planes, strict=True)
+            ):
+                name = self.shape_names[shape]
+                if self.shape_kinds[other] != "plane":
+                    name = f"{name}+{self.shape_names[other]}"
+                owned[name] = (*owned.get(name, ()), row)
             return owned
         if family in ("dof", "coordinate"):
             spans = self.layout.v_own if family == "dof" else self.layout.q_own
@@ -208,6 +218,16 @@ class Model(JointFields):
             "shape": self.shape_names, "mimic": tuple(self.joint_names[j] for j, _ in self.mimics),
         }.get(family or "", ())  # fmt: skip
         return {n: (i,) for i, n in enumerate(names)}
+
+    @check_arguments
+    def pairs(self, first: str = "*", second: str = "*") -> tuple[tuple[str, str], ...]:
+        """Names of the pairs of shapes that two names or patterns pick, for `pairs` of `ist.with_contact`.
+
+        A name that is no pattern is taken at its word. Where patterns pick, pairs are left out that cannot move against
+        each other, that are neighbours in the tree, or that the model's file keeps apart (MJCF's contype, conaffinity
+        and exclude).
+        """
+        return pairs_of(self, first, second, self.contact_masks, self.contact_excluded)
 
     # numbers by name -----------------------------------------------------------------------------------
 

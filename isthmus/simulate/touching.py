@@ -34,7 +34,7 @@ def check_contact(model: Model, dt: Number | None, scheme: Integrator) -> None:
     """Refuses impulses in a scheme that has none, and warns of springs that are too stiff for `dt` [s]."""
     if "impulse" in model.contact_kinds and not isinstance(scheme, SemiImplicit):
         raise BadOption(
-            f"{model.name!r} touches the ground by impulses, which {scheme.name!r} does not have: use 'semi_implicit', "
+            f"{model.name!r} has contacts by impulses, which {scheme.name!r} does not have: use 'semi_implicit', "
             "or contacts of kind 'penalty'."
         )
     if "penalty" not in model.contact_kinds or dt is None or is_traced((model, dt)):
@@ -71,11 +71,13 @@ def warn_if_deep(
     over = depth - np.array([DEEP[kind] for kind in model.contact_kinds])
     world, worst = np.unravel_index(np.argmax(over), over.shape)
     if over[world, worst] > 0.0:
-        shape = model.shape_names[model.contact_shapes[worst]]
+        shape, other = (rows[worst] for rows in (model.contact_shapes, model.contact_planes))
+        plane = model.shape_kinds[other] == "plane"
+        what = "the ground" if plane else repr(model.shape_names[other])
         place = f" in {name} {world}" if many else ""
         warnings.warn(
-            f"{model.name!r} starts with {shape!r} {depth[world, worst]:.3g} m deep in the ground{place}, which will "
-            "throw it out: start it higher.",
+            f"{model.name!r} starts with {model.shape_names[shape]!r} {depth[world, worst]:.3g} m deep in {what}"
+            f"{place}, which will throw it out: start it {'higher' if plane else 'away from it'}.",
             StepWarning,
             stacklevel=4,
         )

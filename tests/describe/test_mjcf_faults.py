@@ -145,13 +145,11 @@ def test_without_mujoco_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
             text(after="<equality><joint name='e' joint1='j'/></equality>"),
             "equality constraint 'e'",
         ),
-        (text(after="<contact><exclude body1='b' body2='world'/></contact>"), "exclude 'number 0'"),
         (text(before="<option density='1.2'/>"), "the fluid around (density, viscosity, wind)"),
         (text(before="<option viscosity='1'/>"), "the fluid around"),
         (text(before="<option><flag actuation='disable'/></option>"), "disabled flag 'actuation'"),
         (text(geom="<geom name='g' type='ellipsoid' size='1 2 3'/>"), "(ellipsoid) of geom 'g'"),
         (text(geom="<geom name='g' size='1' condim='4'/>"), "condim of geom 'g'"),
-        (text(geom="<geom name='g' size='1' contype='2'/>"), "collision mask .* of geom 'g'"),
         (text().replace("name='b'", "name='b' gravcomp='1'"), "gravity compensation of body 'b'"),
         (
             text().replace("<worldbody>", "<worldbody><body name='x' mocap='true'/>"),

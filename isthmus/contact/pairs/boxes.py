@@ -1,0 +1,93 @@
+"""Two boxes: 15 separating axes; where they do not touch, the nearest corner or pair of edges (Ericson 2005, 4.4.1).
+
+The nearest points of two boxes that do not touch are a corner of one and a point of the other, or lie on two edges; and
+these are the edges that the best axis finds.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from isthmus.contact.pairs.closed import segments, unit
+from isthmus.contact.pairs.solids import Solid
+from isthmus.spatial.products import mtm, mtv, mv
+from isthmus.spatial.vectors import cross
+from isthmus.types import AnyArray
+
+PARALLEL = 1e-12
+"""Square of the sine of an angle between edges that have no common normal."""
+TIE = 1e-9
+"""Share of a size within which faces are preferred to edges, and axes to the difference of two points."""
+CORNERS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+EDGES = np.where(np.arange(15) >= 6, 1.0, 0.0)
+
+
+def boxes(a: Solid, b: Solid) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """As the functions in `closed.py`."""
+    C, t = mtm(a.R, b.R), mtv(a.R, b.p - a.p)  # the second box in the frame of the first
+    scale = TIE * (jnp.max(a.size) + jnp.max(b.size))
+    n, gap, best = _best_axis(C, t, a.size, b.size, scale)
+    signs = lambda d: jnp.where(d >= 0.0, 1.0, -1.0)
+    corner_a, corner_b = signs(-n), signs(mtv(C, n))
+    edge = jnp.maximum(best - 6, 0)
+    along_a, along_b = edge // 3 == np.arange(3), edge % 3 == np.arange(3)
+    middle_a = jnp.where(along_a, 0.0, corner_a) * a.size
+    middle_b = t + mv(C, jnp.where(along_b, 0.0, corner_b) * b.size)
+    half_a = jnp.where(along_a, a.size, 0.0)
+    half_b = mv(C, jnp.where(along_b, b.size, 0.0))
+    s, r = segments(middle_a, half_a, middle_b, half_b)
+    is_edge = best >= 6
+    on_a = jnp.where(is_edge, middle_a + s * half_a, corner_a * a.size)
+    on_b = jnp.where(is_edge, middle_b + r * half_b, t + mv(C, corner_b * b.size))
+    n, on_a, on_b = jax.lax.cond(
+        gap > 0.0,
+        lambda: _apart(C, t, a.size, b.size, n, gap + scale, on_a, on_b, is_edge),
+        lambda: (n, on_a, on_b),
+    )
+    return mv(a.R, n), a.p + mv(a.R, on_a), a.p + mv(a.R, on_b)
+
+
+def _best_axis(
+    C: AnyArray, t: AnyArray, size: AnyArray, other: AnyArray, scale: AnyArray
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """The unit axis of largest separation, towards the first box; that separation [m]; its row.
+
+    Rows: faces of the first box, faces of the second, then pairs of edges.
+    """
+    ours = jnp.broadcast_to(jnp.eye(3, dtype=C.dtype)[:, None], (3, 3, 3))
+    edges = cross(ours, jnp.broadcast_to(C.T[None], (3, 3, 3))).reshape(9, 3)
+    square = jnp.sum(edges * edges, axis=1)
+    parallel = square < PARALLEL
+    edges = edges / jnp.sqrt(jnp.where(parallel, 1.0, square))[:, None]
+    axes = jnp.concatenate([ours[:, 0], C.T, edges])
+    along = mv(axes, t)
+    turned = mv(C.T[None], axes)
+    reach = mv(jnp.abs(axes), size) + mv(jnp.abs(turned), other)
+    gaps = jnp.abs(along) - reach
+    usable = jnp.concatenate([jnp.ones(6, bool), ~parallel])
+    best = jnp.argmax(jnp.where(usable, gaps - scale * EDGES, -jnp.inf))
+    return axes[best] * jnp.where(along[best] <= 0.0, 1.0, -1.0), gaps[best], best
+
+
+def _apart(
+    C: AnyArray, t: AnyArray, size: AnyArray, other: AnyArray,
+    n: AnyArray, gap: AnyArray, on_a: AnyArray, on_b: AnyArray, is_edge: AnyArray,
+) -> tuple[AnyArray, AnyArray, AnyArray]:  # fmt: skip
+    """Normal and nearest points of boxes that do not touch; those of the best axis where they are as near."""
+    theirs = t[None] + mv(C[None], CORNERS * other[None])
+    ours = mv(C.T[None], CORNERS * size[None] - t[None])
+    near_a = jnp.clip(theirs, -size[None], size[None])
+    near_b = jnp.clip(ours, -other[None], other[None])
+    away_a = jnp.sum((theirs - near_a) ** 2, axis=1)
+    away_b = jnp.sum((ours - near_b) ** 2, axis=1)
+    k, j = jnp.argmin(away_a), jnp.argmin(away_b)
+    from_a = away_a[k] <= away_b[j]
+    x = jnp.where(from_a, near_a[k], jnp.asarray(CORNERS)[j] * size)
+    y = jnp.where(from_a, theirs[k], t + mv(C, near_b[j]))
+    nearest = jnp.minimum(away_a[k], away_b[j])
+    edges_nearer = is_edge & (jnp.sum((on_a - on_b) ** 2) < nearest)
+    x, y = jnp.where(edges_nearer, on_a, x), jnp.where(edges_nearer, on_b, y)
+    by_axis = jnp.sum((x - y) ** 2) <= gap * gap
+    return jnp.where(by_axis, n, unit(x - y, n)), x, y

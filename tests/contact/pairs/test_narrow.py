@@ -1,0 +1,159 @@
+"""Signed distances of all pairs of kinds are those of coal and of MuJoCo; points of contact lie where shapes meet."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.contact.pairs.distance import DEEP
+from isthmus.contact.pairs.manifold import FAR
+from tests.contact.pairs.shapes import (
+    PAIRS,
+    SIZES,
+    bound,
+    coal_distances,
+    compiled,
+    manifold_of,
+    overlap_along,
+    poses,
+)
+
+CLOSED = {
+    ("sphere", "sphere"), ("sphere", "capsule"), ("sphere", "box"), ("sphere", "cylinder"),
+    ("capsule", "capsule"), ("box", "box"),
+}  # fmt: skip
+EXACT = 1e-6
+
+
+def compare_with_coal(first, second, count):
+    where = poses(first, second, count)
+    depth, axes, _ = compiled(first, second).map(*where, threads=1)
+    ours, theirs = -depth[:, 0], coal_distances(first, second, *where)
+    apart = theirs > 0.0
+    assert apart.sum() > 0.1 * count
+    np.testing.assert_allclose(ours[apart], theirs[apart], atol=EXACT, rtol=0)
+    # any direction in which the shapes come apart bounds the depth: ours is one, and coal has no better one
+    for i in range(min(count, 200)):
+        along = overlap_along(first, second, [x[i] for x in where], axes[i, 0])
+        assert abs(along + ours[i]) < EXACT
+    off = np.where(apart | np.isnan(theirs), 0.0, theirs - ours)
+    size = bound(first) + bound(second)
+    known = (theirs > -DEEP * size) | ((first, second) in CLOSED)
+    assert off[known].max() < EXACT
+    assert np.mean(off > EXACT) < 0.005
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [*sorted(CLOSED), ("capsule", "box"), ("box", "cylinder"), ("box", "points")],
+)
+def test_signed_distances_are_those_of_coal(first, second):
+    compare_with_coal(first, second, 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_signed_distances_of_ten_thousand_poses_are_those_of_coal(first, second):
+    compare_with_coal(first, second, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("box", "box"), ("capsule", "box"), ("sphere", "cylinder")]
+)
+def test_distances_are_those_of_mujoco(first, second):
+    where = poses(first, second, 100, seed=1)
+    words = lambda kind: " ".join(map(str, SIZES[kind]))
+    m = mujoco.MjModel.from_xml_string(f"""<mujoco><worldbody>
+      <body><freejoint/><geom type="{first}" size="{words(first)}"/></body>
+      <body><freejoint/><geom type="{second}" size="{words(second)}"/></body></worldbody></mujoco>""")
+    m.opt.ccd_tolerance, m.opt.ccd_iterations = 1e-9, 200
+    data, theirs = mujoco.MjData(m), np.empty(100)
+    for i in range(100):
+        data.qpos[:7], data.qpos[7:] = np.r_[0, 0, 0, where[0][i]], np.r_[where[2][i], where[1][i]]
+        mujoco.mj_kinematics(m, data)
+        theirs[i] = mujoco.mj_geomDistance(m, data, 0, 1, 10.0, None)
+    ours = -compiled(first, second).map(*where, threads=1)[0][:, 0]
+    apart = theirs > 0.0
+    assert apart.sum() > 10
+    np.testing.assert_allclose(ours[apart], theirs[apart], atol=EXACT, rtol=0)
+    if first != "capsule":  # whose axis he keeps out of a box only by its ends
+        assert (ours[~apart] > theirs[~apart] - EXACT).all()
+
+
+LEVEL = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def turned(angle, axis):
+    return np.r_[np.cos(angle / 2), np.sin(angle / 2) * np.eye(3)[axis]]
+
+
+def test_two_level_boxes_touch_at_the_corners_of_their_overlap():
+    # half-widths 0.1, 0.07, 0.04: the second one stands 0.05 to the side, 1 mm deep
+    depth, axes, points = compiled("box", "box")(LEVEL, LEVEL, np.array([0.05, 0.0, 0.079]))
+    np.testing.assert_allclose(depth, 1e-3, atol=1e-12)
+    np.testing.assert_allclose(axes[0], [0.0, 0.0, -1.0], atol=1e-12)
+    corners = {tuple(np.round(p, 9) + 0.0) for p in points}
+    assert corners == {(x, y, 0.0395) for x in (-0.05, 0.1) for y in (-0.07, 0.07)}
+
+
+def test_two_crossed_boxes_touch_at_more_than_four_points_where_eight_are_asked_for():
+    found = compiled("box", "box", 8)
+    depth, _, points = found(LEVEL, turned(np.pi / 4, 2), np.array([0.0, 0.0, 0.079]))
+    there = depth > FAR
+    assert there.sum() >= 6  # of an octagon
+    np.testing.assert_allclose(depth[there], 1e-3, atol=1e-12)
+    assert len(np.unique(np.round(points[there], 6), axis=0)) == there.sum()
+    side = np.sqrt(0.5) * np.stack([points[:, 0] + points[:, 1], points[:, 0] - points[:, 1]], 1)
+    within = np.concatenate([np.abs(points[:, :2]), np.abs(side)], axis=1) - [0.1, 0.07, 0.1, 0.07]
+    np.testing.assert_allclose(within[there].max(axis=1), 0.0, atol=1e-12)  # on its outline
+
+
+def test_a_capsule_that_lies_on_a_box_touches_at_both_ends():
+    depth, _, points = compiled("capsule", "box")(
+        turned(np.pi / 2, 1), LEVEL, np.array([0.0, 0.0, -0.099])
+    )
+    np.testing.assert_allclose(depth, 1e-3, atol=1e-12)
+    np.testing.assert_allclose(sorted(points[:, 0]), [-0.1, 0.1], atol=1e-9)  # those of the box
+
+
+def test_a_tilted_box_touches_with_its_lowest_edge():
+    depth, _, points = compiled("box", "box")(LEVEL, turned(0.02, 1), np.array([0.0, 0.0, 0.08]))
+    lowest = 0.1 * np.sin(0.02) - 0.04 * (1.0 - np.cos(0.02))
+    np.testing.assert_allclose(np.sort(depth)[-2:], lowest, rtol=1e-2)
+    assert (points[np.argsort(depth)[-2:], 0] > 0.09).all()
+
+
+SMOOTH = {
+    ("sphere", "sphere"): ((0.0, 0.1, 0.15), 0.3),
+    ("capsule", "capsule"): ((0.02, 0.1, 0.03), 0.7),
+    ("sphere", "box"): ((0.02, 0.03, 0.13), 0.3),
+    ("sphere", "cylinder"): ((0.1, 0.1, 0.03), 0.3),
+    ("box", "box"): ((0.03, 0.02, 0.095), 0.4),
+    ("box", "cylinder"): ((0.03, 0.02, 0.155), 0.4),
+    ("box", "points"): ((0.03, 0.02, 0.12), 0.4),
+}
+"""Poses (place, angle) of which the features stay the same nearby."""
+
+
+@pytest.mark.parametrize(("first", "second"), SMOOTH)
+def test_depth_and_normal_have_the_slope_of_differences(first, second):
+    place, angle = SMOOTH[first, second]
+    found = manifold_of(first, second)
+
+    def by(x):
+        turn = jnp.concatenate([jnp.ones(1), x[3:]])
+        depth, axes, _ = found(
+            turn / jnp.linalg.norm(turn), turned(angle, 0), jnp.asarray(place) + x[:3]
+        )
+        return jnp.concatenate([depth[:1], axes[0]])
+
+    start, h = np.array([0.0, 0.0, 0.0, 0.1, 0.2, 0.05]), 1e-5
+    steps = h * np.concatenate([np.eye(6), -np.eye(6)])
+    f = ist.native.compile(by, start).map(start[None] + steps)
+    differences = (f[:6] - f[6:]).T / (2 * h)
+    for mode in ("forward", "reverse"):
+        _, slope = ist.native.jacobian(by, start, mode=mode)(start)
+        np.testing.assert_allclose(slope, differences, atol=5e-6)
