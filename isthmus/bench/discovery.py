@@ -154,7 +154,7 @@ def main() -> None:
     """Prints all rows."""
     parser = argparse.ArgumentParser(prog="python -m isthmus.bench.discovery")
     parser.add_argument("--share", type=float, default=1.0, help="of the data sets")
-    parser.add_argument("--first", type=int, default=20_000, help="the first seed")
+    parser.add_argument("--first", type=int, default=50_000, help="the first seed")
     parser.add_argument("--part", choices=PARTS, default=None)
     given = parser.parse_args()
     for count in counts(given.first, given.share, (given.part,) if given.part else PARTS):

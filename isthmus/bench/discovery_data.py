@@ -156,8 +156,8 @@ def chain_case(seed: int, *kinds: str, effect: float = 1.0) -> Case:
 
 
 @functools.cache
-def _inverse(model: ist.Model) -> Any:
-    zero = np.zeros(model.dof)
+def _inverse() -> Any:
+    model, zero = _arm(), np.zeros(7)
     return ist.native.compile(lambda q, v, a: inverse_dynamics(model, q, v, a), zero, zero, zero)
 
 
@@ -176,12 +176,12 @@ def arm_case(seed: int, kind: str) -> Case:
     motions = []
     for _ in range(RUNS):
         centre = 0.5 * (low + high) + 0.2 * reach * rng.uniform(-1.0, 1.0, 7)
-        motions.append(_followed(real, model, centre, reach, kind == "delay", rng))
+        motions.append(_followed(real, centre, reach, kind == "delay", rng))
     return Case(model, motions, NOISE, faults)
 
 
 def _followed(
-    real: ist.Model, model: ist.Model, centre: np.ndarray, reach: np.ndarray, late: bool, rng: Any
+    real: ist.Model, centre: np.ndarray, reach: np.ndarray, late: bool, rng: Any
 ) -> ist.Motion:
     t = DT * np.arange(STEPS + 1)
     shape = (4, 7)
@@ -190,7 +190,7 @@ def _followed(
     size = (rng.uniform(0.05, 0.18, shape) * reach)[:, None]
     q = centre + np.sum(size * np.sin(angle), axis=0)
     v, a = np.sum(size * rate * np.cos(angle), axis=0), -np.sum(size * rate**2 * np.sin(angle), 0)
-    needed, state, before = _inverse(model), ist.State(q[0], v[0]), None
+    needed, state, before = _inverse(), ist.State(q[0], v[0]), None
     found = []
     for k in range(len(t)):
         x, xd = np.asarray(state.q), np.asarray(state.v)

@@ -83,6 +83,8 @@ class Products:
     """(folds, blocks, columns, columns), `y` first. Folds take turns, so that all see the same motion."""
     numbers: np.ndarray
     """How many numbers each cell compares, (folds, blocks)."""
+    spread: np.ndarray
+    """`log det C` of each cell, for each of its numbers: what noise is expected to do differs between models."""
     left_out: int
     """Windows that diverged."""
 
@@ -107,29 +109,31 @@ def products(record: Record, slopes: Slopes, columns: Columns, *, whiten: bool) 
         window = record.window[first : first + most]
         with np.errstate(all="ignore"):
             parts.append(_of_windows(record, slopes, columns, window, whiten=whiten))
-    P = np.concatenate(parts)
+    P, log_det = (np.concatenate(part) for part in zip(*parts, strict=True))
     good = np.all(np.isfinite(P), axis=(1, 2))
     usual = np.median(P[good, 0, 0]) if good.any() else 0.0
     good &= P[:, 0, 0] <= DIVERGED * max(usual, 1e-300)
     P[~good] = 0.0
     cell = np.arange(len(P)) % FOLDS, record.block
     cells = np.zeros((FOLDS, int(record.block[-1]) + 1, width, width))
-    numbers = np.zeros(cells.shape[:2])
+    numbers, spread = np.zeros(cells.shape[:2]), np.zeros(cells.shape[:2])
     np.add.at(cells, cell, P)
     np.add.at(numbers, cell, good * np.count_nonzero(record.weight[record.window], axis=(1, 2)))
+    np.add.at(spread, cell, np.where(good, log_det, 0.0))
+    spread /= np.maximum(numbers, 1.0)
     there = np.any(numbers, axis=0)
-    return Products(cells[:, there], numbers[:, there], int(np.sum(~good)))
+    return Products(cells[:, there], numbers[:, there], spread[:, there], int(np.sum(~good)))
 
 
 def _of_windows(
     record: Record, slopes: Slopes, columns: Columns, window: np.ndarray, *, whiten: bool
-) -> np.ndarray:
-    """The products of some windows, (windows, columns, columns)."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """The products of some windows, (windows, columns, columns), and their `log det C`."""
     Z = residuals(record, slopes, columns, window)
     G, Z = Z[..., -len(record.start) :], Z[..., : -len(record.start)]
     P = np.swapaxes(Z, 1, 2) @ Z
     if not whiten:
-        return P
+        return P, np.zeros(len(P))
     cross = np.swapaxes(G, 1, 2) @ Z
     inner = np.swapaxes(G, 1, 2) @ G + np.eye(G.shape[2])
     known = np.all(np.isfinite(inner), axis=(1, 2))
@@ -140,7 +144,7 @@ def _of_windows(
         white[:, 0, 0] < ROUNDING * P[:, 0, 0]
     )  # the start explains all: a window that grows without bound
     white[lost] = np.nan
-    return white
+    return white, np.linalg.slogdet(inner)[1]
 
 
 def residuals(record: Record, slopes: Slopes, columns: Columns, window: np.ndarray) -> np.ndarray:
@@ -182,20 +186,21 @@ def covariance(p: Products, precision: np.ndarray, before: np.ndarray | float = 
     """Of the coefficients that `fitted` gives, for noise as large as what remains."""
     flat, numbers = p.cells.reshape(1, -1, *p.cells.shape[2:]), p.numbers.ravel()
     cost = _robust(flat, numbers, precision, before)[1][0]
-    scale = np.median(cost / np.maximum(numbers, 1.0))
+    scale = np.median(cost[numbers > 0] / numbers[numbers > 0])
     H = p.total()[1:, 1:]
     return scale * np.stack([solved(H, row, precision) for row in np.eye(len(H))])
 
 
 def heldout(p: Products, precision: np.ndarray, before: np.ndarray | float = 0.0) -> np.ndarray:
-    """The cost of each cell for the coefficients that fit all other folds, (folds, blocks)."""
+    """The cost of each cell for the coefficients that fit all other folds, times `det C` to the power of one over its
+    numbers, (folds, blocks): its logarithm is that of the likelihood."""
     folds, blocks = p.cells.shape[:2]
     flat = p.cells.reshape(-1, *p.cells.shape[2:])
     own = np.repeat(np.arange(folds), blocks)[None] == np.arange(folds)[:, None]
     _, cost = _robust(
         np.broadcast_to(flat, (folds, *flat.shape)), p.numbers.ravel(), precision, before, own
     )
-    return cost[own].reshape(folds, blocks)
+    return cost[own].reshape(folds, blocks) * np.exp(p.spread)
 
 
 def _robust(

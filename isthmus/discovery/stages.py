@@ -183,11 +183,12 @@ def refitted(stand: Stand, known: Products | None = None) -> tuple[Stand, np.nda
 
 
 def _cost(p: Products, precision: np.ndarray, before: np.ndarray) -> float:
-    """The lowest cost that the linear model predicts."""
+    """The lowest cost that the linear model predicts, times `det C` to the power of one over the numbers."""
     T = p.total()
     c = fitted(p, precision, before)
     linear = T[0, 0] - 2.0 * c @ T[1:, 0] + c @ T[1:, 1:] @ c
-    return float(linear + np.sum(precision * np.square(before + c)))
+    spread = np.sum(p.spread * p.numbers) / max(np.sum(p.numbers), 1.0)
+    return float((linear + np.sum(precision * np.square(before + c))) * np.exp(spread))
 
 
 def ranked(

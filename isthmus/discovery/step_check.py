@@ -26,7 +26,8 @@ def check_step(model: Model, record: Record, scheme: Integrator, *, whiten: bool
     finer = look(model, record.rows, halved, halved.substeps).defect
     change = dataclasses.replace(once, defect=finer - once.defect)
     p = products(record, change, Columns({}, ()), whiten=whiten)
-    size = np.sqrt(float(np.median(p.cells[..., 0, 0] / np.maximum(p.numbers, 1.0))))
+    there = p.numbers > 0
+    size = np.sqrt(float(np.median(p.cells[there][:, 0, 0] / p.numbers[there])))
     if not size > LARGEST:
         return
     order = 1 if scheme.stages == 1 else scheme.stages
