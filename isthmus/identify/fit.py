@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.blas import on_one_thread
+from isthmus.blueprint.inputs import live_inputs
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, BadStart, FitWarning, warn_renamed
 from isthmus.identify import preflight
@@ -63,6 +64,12 @@ class Fit(AbstractFit):
                 "a fit that was loaded has no motions; fit again to see what is missing."
             )
         return missing(self.problem.logs, self.problem.scheme, self.model)
+
+    @property
+    def inputs(self) -> dict[str, tuple[str, ...]]:
+        """What each network reads with weights that are not zero, by the network's name; empty: it has no effect."""
+        names = lambda wired: tuple(number.name for number in live_inputs(self.model, wired))
+        return {wired.name: names(wired) for wired in self.model.networks}
 
     @check_arguments
     def __getitem__(self, name: str) -> Estimate:

@@ -133,7 +133,7 @@ def columns_by_answers(plan: Plan, doors: Doors) -> Callable[..., tuple]:
         if p:
             G = G.at[:p].set(jnp.stack([push(directions[i]) for i in range(p)]))
 
-        def step(k: AnyArray, u: AnyArray, s: AnyArray, more: AnyArray) -> tuple:
+        def step(k: AnyArray, u: AnyArray, s: jax.Array, more: AnyArray) -> tuple:
             asked: list[Any] = []
             here = dataclasses.replace(
                 plan, probe=lambda setting: probed(setting, doors, more, asked)
@@ -181,8 +181,10 @@ def answers_by_weights(plan: Plan, doors: Doors) -> Callable[..., tuple]:
     """`(u, inputs) -> Jacobians of the answers by the numbers of each network in u`, (outputs, numbers) each."""
     places = places_of(plan, doors)
 
-    def run(u: AnyArray, x: AnyArray) -> tuple:
-        assert plan.inputs is not None
+    inputs = plan.inputs
+    assert inputs is not None
+
+    def run(u: jax.Array, x: AnyArray) -> tuple:
         found, at = [], 0
         for i, own, size in zip(doors.networks, places, doors.inputs, strict=True):
             given = x[at : at + size]
@@ -191,7 +193,7 @@ def answers_by_weights(plan: Plan, doors: Doors) -> Callable[..., tuple]:
                 w: AnyArray, i: int = i, own: np.ndarray = own, given: AnyArray = given
             ) -> AnyArray:
                 theta = u[: plan.inner].at[own].set(w)
-                return plan.inputs.setting(theta).model.networks[i].net(given)
+                return inputs.setting(theta).model.networks[i].net(given)
 
             found.append(jax.jacrev(answer)(u[own]))
             at += size
