@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from isthmus import library as library
     from isthmus.blueprint.blueprint import Blueprint as Blueprint
     from isthmus.blueprint.blueprint import detach as detach
+    from isthmus.blueprint.prune import prune as prune
     from isthmus.blueprint.wire import Wire as Wire
     from isthmus.data.read import read_motion as read_motion
     from isthmus.discovery.discover import discover as discover
     from isthmus.discovery.result import Discovery as Discovery
+    from isthmus.discovery.formula import Formula as Formula
+    from isthmus.discovery.formula import find_formula as find_formula
     from isthmus.errors import IsthmusError as IsthmusError
     from isthmus.export.c import export_c as export_c
     from isthmus.export.mjcf import export_mjcf as export_mjcf
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from isthmus.identify.search.lbfgs import LBFGS as LBFGS
     from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
     from isthmus.identify.search.population import Population as Population
+    from isthmus.identify.search.sparsify import Sparsify as Sparsify
     from isthmus.losses.windows import MultipleShooting as MultipleShooting
     from isthmus.losses.windows import OneStep as OneStep
     from isthmus.losses.windows import TorqueLoss as TorqueLoss
@@ -93,6 +97,7 @@ _HOMES = {
     "Euler": "isthmus.simulate.integrate",
     "Filter": "isthmus.networks.recipes",
     "Fit": "isthmus.identify.fit",
+    "Formula": "isthmus.discovery.formula",
     "Free": "isthmus.identify.parameters.free",
     "GRU": "isthmus.networks.recipes",
     "Ground": "isthmus.model.contacts",
@@ -112,6 +117,7 @@ _HOMES = {
     "Problem": "isthmus.identify.problem",
     "RK4": "isthmus.simulate.integrate",
     "SemiImplicit": "isthmus.simulate.integrate",
+    "Sparsify": "isthmus.identify.search.sparsify",
     "Spline": "isthmus.networks.recipes",
     "State": "isthmus.model.state",
     "Study": "isthmus.study.study",
@@ -127,12 +133,14 @@ _HOMES = {
     "export_mjcf": "isthmus.export.mjcf",
     "export_report": "isthmus.report.write",
     "export_urdf": "isthmus.export.urdf",
+    "find_formula": "isthmus.discovery.formula",
     "fit": "isthmus.identify.fit",
     "library": "isthmus",
     "load": "isthmus.files.load",
     "needed_torque": "isthmus.identify.needed",
     "observe": "isthmus.simulate.observe",
     "predict": "isthmus.identify.predict",
+    "prune": "isthmus.blueprint.prune",
     "read_motion": "isthmus.data.read",
     "rollout": "isthmus.simulate.rollout",
     "rollout_many": "isthmus.simulate.many",

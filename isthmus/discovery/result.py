@@ -14,6 +14,7 @@ from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.discovery.curves import curve
 from isthmus.discovery.draw import draw
+from isthmus.discovery.formula import Formula, find_formula
 from isthmus.discovery.stages import Stand
 from isthmus.disk import check_target, whole_file
 from isthmus.entry import check_arguments
@@ -112,10 +113,8 @@ class Discovery:
             file.write(f"{said}\n{self.blueprint(net).to_toml()}".encode())
         return target
 
-    def formula(self) -> dict[str, Any]:
+    def formula(self) -> dict[str, Formula]:
         """Of each place that reads one number, by its name: the formula that its torque [N·m, N] follows best."""
-        from isthmus.discovery.formula import find_formula
-
         stand = self._stand("formulas")
         found = {}
         for k, place in enumerate(self.places):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.blas import on_one_thread
+from isthmus.blueprint.inputs import live_inputs
 from isthmus.entry import check_arguments
 from isthmus.errors import BadFree, BadOption, BadStart, FitWarning, warn_renamed
 from isthmus.identify import preflight
@@ -74,6 +75,12 @@ class Fit(AbstractFit):
         start = self.x[: parameters.size] * parameters.scale
         roof: Any = sys.modules["isthmus"]  # discovery stands behind this package in the data flow
         return roof.discover(self.problem, candidates, most, start=start)
+
+    @property
+    def inputs(self) -> dict[str, tuple[str, ...]]:
+        """What each network reads with weights that are not zero, by the network's name; empty: it has no effect."""
+        names = lambda wired: tuple(number.name for number in live_inputs(self.model, wired))
+        return {wired.name: names(wired) for wired in self.model.networks}
 
     @check_arguments
     def __getitem__(self, name: str) -> Estimate:
