@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from isthmus.blueprint.wire import Wire as Wire
     from isthmus.data.read import read_motion as read_motion
     from isthmus.discovery.discover import discover as discover
-    from isthmus.discovery.result import Discovery as Discovery
     from isthmus.discovery.formula import Formula as Formula
     from isthmus.discovery.formula import find_formula as find_formula
+    from isthmus.discovery.result import Discovery as Discovery
     from isthmus.errors import IsthmusError as IsthmusError
     from isthmus.export.c import export_c as export_c
     from isthmus.export.mjcf import export_mjcf as export_mjcf

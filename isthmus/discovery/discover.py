@@ -45,7 +45,7 @@ def discover(
     start: Any = None,
     whiten: bool = True,
     resume: Discovery | None = None,
-    listen: Callable[[Discovery], None] | None = None,
+    listen: Callable[[Discovery], Any] | None = None,
 ) -> Discovery:
     """Where the model of `problem` lacks something that its logs show, on which signals it depends, and how surely.
 
@@ -100,7 +100,7 @@ class Search:
         self,
         most: int,
         earlier: Discovery | None = None,
-        listen: Callable[[Discovery], None] | None = None,
+        listen: Callable[[Discovery], Any] | None = None,
     ) -> Discovery:
         """Place after place, until one is not significant or there are `most`."""
         places, complete = self._taken_up(earlier), True
