@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from isthmus.blueprint.prune import prune as prune
     from isthmus.blueprint.wire import Wire as Wire
     from isthmus.data.read import read_motion as read_motion
+    from isthmus.discovery.discover import discover as discover
     from isthmus.discovery.formula import Formula as Formula
     from isthmus.discovery.formula import find_formula as find_formula
+    from isthmus.discovery.result import Discovery as Discovery
     from isthmus.errors import IsthmusError as IsthmusError
     from isthmus.export.c import export_c as export_c
     from isthmus.export.mjcf import export_mjcf as export_mjcf
@@ -90,6 +92,7 @@ _HOMES = {
     "Constant": "isthmus.networks.recipes",
     "Contact": "isthmus.model.contacts",
     "Control": "isthmus.model.state",
+    "Discovery": "isthmus.discovery.result",
     "Dissipative": "isthmus.networks.guarantees",
     "Euler": "isthmus.simulate.integrate",
     "Filter": "isthmus.networks.recipes",
@@ -125,6 +128,7 @@ _HOMES = {
     "check_gradients": "isthmus.verify.gradients",
     "compile_model": "isthmus.model.compile",
     "detach": "isthmus.blueprint.blueprint",
+    "discover": "isthmus.discovery.discover",
     "export_c": "isthmus.export.c",
     "export_mjcf": "isthmus.export.mjcf",
     "export_report": "isthmus.report.write",

@@ -10,6 +10,7 @@ the recordings are.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -52,6 +53,10 @@ if check_shapes != "0":
     left_out = ("native", *(PHYSICS if check_shapes == "some" else ()))
     checked = [f"isthmus.{part}" for part in parts if part not in left_out]
     install_import_hook(checked, "beartype.beartype")
+
+gc.set_threshold(
+    50_000, 20, 100
+)  # tracing makes many small objects that stay: a seventh of the time
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # a shell in the background ignores Ctrl-C, and programs that tests start would inherit that

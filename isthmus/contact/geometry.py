@@ -14,6 +14,7 @@ from isthmus.dynamics.kinematics import Kinematics
 from isthmus.model.contacts import CORNERS, RIM
 from isthmus.model.model import Model
 from isthmus.networks.signals import Signal
+from isthmus.record import Record
 from isthmus.spatial import rotations
 from isthmus.spatial.products import mtv, mv
 from isthmus.spatial.vectors import cross
@@ -23,7 +24,7 @@ TINY = 1e-18
 """Square of a length that has no direction."""
 
 
-class Touch(eqx.Module):
+class Touch(Record):
     """All contacts of a model at one state."""
 
     point: Float[AnyArray, "contacts 3"]

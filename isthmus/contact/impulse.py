@@ -7,7 +7,6 @@ position for the rest of the step only. Without that the derivative of a bounce 
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,6 +22,7 @@ from isthmus.dynamics.kinematics import Kinematics
 from isthmus.model.model import Model
 from isthmus.model.state import prescribed_rows
 from isthmus.networks.signals import Signal
+from isthmus.record import Record
 from isthmus.spatial.products import mm, mtv, mv
 from isthmus.spatial.vectors import skew
 from isthmus.types import AnyArray, Joints, Scalar
@@ -95,7 +95,7 @@ def after_impulses(
     return moved, dt * moved - shift if model.contact_order == "impact" else dt * moved
 
 
-class Meeting(eqx.Module):
+class Meeting(Record):
     """A mechanism as impulses feel it."""
 
     H: Float[AnyArray, "n n"]

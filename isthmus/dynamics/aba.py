@@ -5,7 +5,6 @@ Links of one level are taken side by side: `IA[n]` holds the articulated inertia
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -20,13 +19,14 @@ from isthmus.model.levels import dofs_of, in_order, joints_in_order, levels_of, 
 from isthmus.model.model import Model
 from isthmus.model.state import prescribed_rows
 from isthmus.networks.signals import NO_SIGNALS, Signal
+from isthmus.record import Record
 from isthmus.spatial.products import mm, mmt, mtm, mtv, mv
 from isthmus.spatial.solve import inverse_spd
 from isthmus.spatial.transforms import carried_back
 from isthmus.types import AnyArray, Coordinates, Joints
 
 
-class AddedInertia(eqx.Module):
+class AddedInertia(Record):
     """Inertia beside the model's own. An implicit step of `dt` adds `dt · slope` for what resists motion."""
 
     joint: Joints | None = None

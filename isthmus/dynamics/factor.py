@@ -14,10 +14,11 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.model.model import Model
+from isthmus.record import Record
 from isthmus.types import AnyArray, Joints
 
 
-class Factor(eqx.Module):
+class Factor(Record):
     """`L`, lower triangular, in parts."""
 
     below: Float[AnyArray, "n n"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +20,7 @@ from isthmus.model.layout import layout_of
 from isthmus.model.levels import in_order, levels_of
 from isthmus.model.model import Model
 from isthmus.networks.signals import NO_SIGNALS, Signal
+from isthmus.record import Record
 from isthmus.spatial import rotations, transforms
 from isthmus.spatial.inertia import spatial_inertia
 from isthmus.spatial.products import mm, mtm, mtv, mv
@@ -28,7 +28,7 @@ from isthmus.spatial.vectors import cross_motion, skew
 from isthmus.types import AnyArray, Coordinates, Joints, Quaternion, Vec3
 
 
-class Kinematics(eqx.Module):
+class Kinematics(Record):
     """Where all links are and how they move; spatial vectors in each link's own frame."""
 
     X: Float[AnyArray, "links 6 6"]

@@ -5,6 +5,7 @@ Shapes are known while tracing, so these checks cost nothing in compiled code.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,13 +45,19 @@ def check_finite(name: str, x: AnyArray) -> None:
 
 def check_single(model: Model, many: str) -> None:
     """Refuses a model whose leaves have a batch axis; `many` says what to use for it."""
-    own = vars(model)  # an attribute of a module takes microseconds
-    for field, spec in leaf_fields():
-        shape = np.shape(own[field])
-        if len(shape) > len(spec.shape) + (spec.rows is not None):
+    own = vars(model)
+    for field, name, axes in _axes_of_leaves():
+        if getattr(own[field], "ndim", 0) > axes:
+            shape = np.shape(own[field])
             raise BadShape(
-                f"{spec.name!r} of {model.name!r} has shape {shape}, with a batch axis: for a batch use {many}."
+                f"{name!r} of {model.name!r} has shape {shape}, with a batch axis: for a batch use {many}."
             )
+
+
+@functools.cache
+def _axes_of_leaves() -> list[tuple[str, str, int]]:
+    """Field, name and number of axes of each leaf of one model."""
+    return [(f, spec.name, len(spec.shape) + (spec.rows is not None)) for f, spec in leaf_fields()]
 
 
 def _size(model: Model, dim: str) -> int:

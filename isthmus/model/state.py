@@ -17,6 +17,7 @@ from isthmus.errors import BadArgument, BadShape
 from isthmus.model.arguments import check_finite, check_shape
 from isthmus.model.arrays import as_floats, as_leaf, is_traced
 from isthmus.model.model import Model
+from isthmus.record import Record
 from isthmus.types import AnyArray
 
 CONTROL_SHAPES = {
@@ -30,7 +31,7 @@ def _leaf(name: str) -> Callable[[Any], Any]:
 
 
 @check_arguments
-class State(eqx.Module):
+class State(Record):
     """Positions and velocities of all joints at one time."""
 
     q: Float[AnyArray, "*batch nq"] = eqx.field(converter=_leaf("State.q"))
@@ -76,7 +77,7 @@ StateLike = State | AnyArray | Sequence[Any] | Mapping[str, Any]
 
 
 @check_arguments
-class Control(eqx.Module):
+class Control(Record):
     """What acts during a step; what is None is zero. With time as a first axis: during a rollout."""
 
     torque: Float[AnyArray, "*time dof"] | None = eqx.field(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import equinox as eqx
 
+from isthmus.record import Record
 
-class Topology(eqx.Module):
+
+class Topology(Record):
     """What a mechanism consists of; programs are compiled for it."""
 
     name: str = eqx.field(static=True)

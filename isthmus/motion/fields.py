@@ -14,6 +14,7 @@ from isthmus.errors import BadMotion, BadOption
 from isthmus.model.arrays import as_floats, as_leaf
 from isthmus.model.state import State
 from isthmus.motion.spans import JointList
+from isthmus.record import Record
 from isthmus.types import AnyArray
 
 CONTROL, FORCE, EXTRA = "joint/control", "link/external_force", "extra/"
@@ -45,7 +46,7 @@ def _array(name: str) -> Callable[[Any], Any]:
     return lambda x: x if x is None or hasattr(x, "dtype") else as_floats(name, x)
 
 
-class AbstractMotion(eqx.Module):
+class AbstractMotion(Record):
     """The arrays of a motion, for the functions that `Motion` offers as methods."""
 
     t: Float[AnyArray, "*batch time"] = eqx.field(converter=_array("Motion.t"))

@@ -19,6 +19,7 @@ from jaxtyping import Float
 from isthmus.model.arrays import as_leaf, taken
 from isthmus.networks.charts import chart_of
 from isthmus.networks.seen import FADING, share_inside
+from isthmus.record import Record
 from isthmus.spatial import rotations
 from isthmus.types import AnyArray
 
@@ -112,7 +113,7 @@ class Plan:
         return self.coupled and self.numbers > math.prod(self.shape)
 
 
-class Wired(eqx.Module):
+class Wired(Record):
     """A network in its place."""
 
     plan: Plan = eqx.field(static=True)

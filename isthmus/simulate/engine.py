@@ -33,6 +33,13 @@ def wants_native(engine: Engine, *arguments: Any) -> bool:
     return engine != "xla" and not is_traced(arguments)
 
 
+def _form(x: Any) -> tuple[tuple[int, ...], str]:
+    """Shape and kind of an array or a number."""
+    if not isinstance(x, np.ndarray):
+        x = np.asarray(x)
+    return x.shape, x.dtype.kind
+
+
 def compiled(
     fn: Callable, arguments: tuple, settings: Hashable, engine: Engine, result: Any
 ) -> Any:
@@ -41,7 +48,7 @@ def compiled(
     `settings` and the structure of `arguments` decide what `fn` does; `result` has the structure of its result.
     """
     leaves, tree = jax.tree.flatten(arguments)
-    shapes = tuple((np.shape(x), np.asarray(x).dtype.kind) for x in leaves)
+    shapes = tuple([_form(x) for x in leaves])
     key = (settings, tree, shapes)
     with _LOCK:
         if key in _CACHE:

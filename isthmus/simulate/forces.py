@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Float
 
@@ -21,10 +20,11 @@ from isthmus.dynamics.passive import limit_torque, passive_torque
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State
 from isthmus.networks.signals import Signal
+from isthmus.record import Record
 from isthmus.types import AnyArray, Coordinates, Joints, Scalar
 
 
-class Forces(eqx.Module):
+class Forces(Record):
     """What acts on a mechanism at one state, and the corrected model, state and kinematics it was computed for."""
 
     model: Model

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from isthmus import Control, State, compile_model, rollout
+from isthmus import Control, State, compile_model, native, rollout
 from isthmus.describe.description import EXTRAS
 from isthmus.model.model import leaf_fields
 from tests import trees
@@ -89,10 +89,11 @@ def other_controls() -> np.ndarray:
 
 @functools.cache
 def compiled():
-    """Loss and gradient; losses of a batch; derivative along a direction."""
+    """Loss and gradient by XLA; losses of a batch and the derivative along a direction by native code."""
     f = lambda x: loss(*UNRAVEL(x))
     along = lambda x, d: jax.jvp(f, (x,), (jnp.where(FREE, d, 0.0),))[1]
-    return jax.jit(jax.value_and_grad(f)), jax.jit(jax.vmap(f)), jax.jit(along)
+    batch = native.compile(f, VECTOR)
+    return jax.jit(jax.value_and_grad(f)), batch.map, native.compile(along, VECTOR, VECTOR)
 
 
 def differences(x: np.ndarray, rows: np.ndarray, h: np.ndarray) -> np.ndarray:

@@ -12,7 +12,6 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,13 +27,14 @@ from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.motion.motion import CONTROL
 from isthmus.networks.signals import Signals
+from isthmus.record import Record
 from isthmus.simulate.accelerate import acceleration_under, needed_torque
 from isthmus.simulate.forces import Forces, forces
 from isthmus.simulate.integrate import Integrator, advance, semi_implicit
 from isthmus.types import AnyArray
 
 
-class Window(eqx.Module):
+class Window(Record):
     """The data of one window; stacked, with a leading axis of windows in every array. See `windows_from_logs.py`."""
 
     q: AnyArray
@@ -76,7 +76,7 @@ class Window(eqx.Module):
         return {name: x for name, x in parts.items() if x is not None or name == "memory"}
 
 
-class Carry(eqx.Module):
+class Carry(Record):
     """What one row hands to the next."""
 
     q: AnyArray
