@@ -38,6 +38,10 @@ ERRORS = 2.0
 an input for it to stay."""
 REFIT = LevenbergMarquardt(steps=12, tolerance=1e-4)
 """The search that fits a set of inputs that is tried: from a point that is nearly right, Gauss-Newton steps are few."""
+ERRORS_TO_RETURN = 3.0
+"""Standard errors by which they must be predicted better with a lost input: more, as the best of several is taken."""
+MOST_REFITS = 2
+"""How often a set of inputs is fitted: a first time maybe from a point that is far off."""
 TRIED = 3
 """Inputs that are tried before a set counts as settled: those that matter least or most by the Gauss-Newton model."""
 Support = Bool[np.ndarray, " inputs"]
@@ -150,7 +154,8 @@ class _Work:
         )
         self.fitting = evaluation.of_windows(np.flatnonzero(~judged))
         self.judging = evaluation.of_windows(np.flatnonzero(judged))
-        self.known: dict[bytes, Fitted] = {}
+        self.known: dict[bytes, tuple[int, Fitted]] = {}
+        """How often each set of inputs was fitted, and the last result."""
         self.best: Fitted | None = None
 
     def chosen(self, starts: Points) -> Fitted:
@@ -163,17 +168,18 @@ class _Work:
             support = self.inputs.alive(x)
             tried.append(self.refit(support, x, f"strength {k + 1} of {self.options.strengths}"))
         self.best = fewest(tried)
-        return self.settled(trained)
+        return self.settled(self.best, trained)
 
-    def settled(self, trained: Fitted) -> Fitted:
+    def settled(self, now: Fitted, trained: Fitted) -> Fitted:
         """The best set of the path, from which inputs are left out, and to which lost ones come back."""
         seen: set[bytes] = set()
-        assert self.best is not None
-        while (key := self.best.support.tobytes()) not in seen:
-            seen.add(key)
-            self.best = self.eliminated(self.best)
-            self.best = self.completed(self.best, trained)
-        return self.best
+        while True:
+            now = self.best = self.eliminated(now)
+            seen.add(now.support.tobytes())
+            more = self.completed(now, trained)
+            if more.support.tobytes() in seen:
+                return now
+            now = self.best = more
 
     def eliminated(self, now: Fitted) -> Fitted:
         """Without the inputs that are not missed, the least important one first."""
@@ -194,10 +200,14 @@ class _Work:
         tried = []
         for more in self._by_gain(now):
             back = self.inputs.mask(more) & ~self.inputs.mask(now.support)
-            x = np.where(back, trained.x, now.x)
+            silent = self.inputs.entries[self.inputs.answer & more & ~now.support].any(axis=0)
+            active = (
+                not silent.any()
+            )  # a column of an active network has a slope at zero, one of a silent network not
+            x = np.where(back & ~silent & (not active), trained.x, now.x)
             name = self.inputs.names[np.flatnonzero(more & ~now.support)[0]]
             tried.append(self.refit(more, x, f"with {name}"))
-        better = [fitted for fitted in tried if worse(now, fitted) > ERRORS]
+        better = [fitted for fitted in tried if worse(now, fitted) > ERRORS_TO_RETURN]
         return min(better, key=lambda fitted: fitted.score) if better else now
 
     def _by_loss(self, now: Fitted) -> list[int]:
@@ -233,11 +243,17 @@ class _Work:
     # one set of inputs ------------------------------------------------------------------------------------------
 
     def refit(self, support: Support, x: np.ndarray, note: str) -> Fitted:
-        """A set of inputs, fitted from `x`; asked again, as it was found before."""
-        key = support.tobytes()
-        if key not in self.known:
-            self.known[key] = self.fit(support, x[None], REFIT, note)
-        return self.known[key]
+        """A set of inputs, fitted from `x`; asked again, once more, from the better one of `x` and what was found."""
+        key, zero = support.tobytes(), ~self.inputs.mask(support)
+        tries, before = self.known.get(key, (0, None))
+        if before is not None and tries >= MOST_REFITS:
+            return before
+        starts = [np.where(zero, 0.0, x), *([] if before is None else [before.x])]
+        cost = self.fitting.cost(np.stack(starts))
+        best = starts[int(np.nanargmin(np.where(np.isfinite(cost), cost, 1e300)))]
+        found = self.fit(support, best[None], REFIT, note)
+        self.known[key] = (tries + 1, found)
+        return found
 
     def fit(self, support: Support, starts: Points, local: AbstractSearch, note: str) -> Fitted:
         """A set of inputs, fitted and judged."""
