@@ -71,6 +71,14 @@ def test_a_discovery_is_read_back_as_it_was_saved(found, tmp_path):
         ist.Discovery.load(tmp_path)
 
 
+def test_the_formula_of_a_damper_is_its_damping(damped):
+    tried = ["joint/*/passive_torque by velocity", "link/*/inertial", "gravity"]
+    formula = ist.discover(problem(ONE, damped), tried, most=1).formula()[DAMPER]
+    assert "viscous" in formula.names
+    v = np.array([-2.0, 1.0])
+    np.testing.assert_allclose(formula({"joint/joint_1/velocity": v}), -0.05 * v, atol=5e-3)
+
+
 def test_a_discovery_is_drawn(found, tmp_path):
     found.draw(tmp_path / "discovery.svg")
     assert "joint/joint_1/passive_torque" in (tmp_path / "discovery.svg").read_text()
