@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from isthmus import library as library
     from isthmus.blueprint.blueprint import Blueprint as Blueprint
     from isthmus.blueprint.blueprint import detach as detach
+    from isthmus.blueprint.prune import prune as prune
     from isthmus.blueprint.wire import Wire as Wire
     from isthmus.data.read import read_motion as read_motion
+    from isthmus.discovery.discover import discover as discover
+    from isthmus.discovery.formula import Formula as Formula
+    from isthmus.discovery.formula import find_formula as find_formula
+    from isthmus.discovery.result import Discovery as Discovery
     from isthmus.errors import IsthmusError as IsthmusError
     from isthmus.export.c import export_c as export_c
     from isthmus.export.mjcf import export_mjcf as export_mjcf
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from isthmus.identify.search.lbfgs import LBFGS as LBFGS
     from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
     from isthmus.identify.search.population import Population as Population
+    from isthmus.identify.search.sparsify import Sparsify as Sparsify
     from isthmus.losses.windows import MultipleShooting as MultipleShooting
     from isthmus.losses.windows import OneStep as OneStep
     from isthmus.losses.windows import TorqueLoss as TorqueLoss
@@ -87,10 +93,12 @@ _HOMES = {
     "Constant": "isthmus.networks.recipes",
     "Contact": "isthmus.model.contacts",
     "Control": "isthmus.model.state",
+    "Discovery": "isthmus.discovery.result",
     "Dissipative": "isthmus.networks.guarantees",
     "Euler": "isthmus.simulate.integrate",
     "Filter": "isthmus.networks.recipes",
     "Fit": "isthmus.identify.fit",
+    "Formula": "isthmus.discovery.formula",
     "Free": "isthmus.identify.parameters.free",
     "GRU": "isthmus.networks.recipes",
     "Ground": "isthmus.model.contacts",
@@ -111,6 +119,7 @@ _HOMES = {
     "Problem": "isthmus.identify.problem",
     "RK4": "isthmus.simulate.integrate",
     "SemiImplicit": "isthmus.simulate.integrate",
+    "Sparsify": "isthmus.identify.search.sparsify",
     "Spline": "isthmus.networks.recipes",
     "State": "isthmus.model.state",
     "Study": "isthmus.study.study",
@@ -121,16 +130,19 @@ _HOMES = {
     "check_gradients": "isthmus.verify.gradients",
     "compile_model": "isthmus.model.compile",
     "detach": "isthmus.blueprint.blueprint",
+    "discover": "isthmus.discovery.discover",
     "export_c": "isthmus.export.c",
     "export_mjcf": "isthmus.export.mjcf",
     "export_report": "isthmus.report.write",
     "export_urdf": "isthmus.export.urdf",
+    "find_formula": "isthmus.discovery.formula",
     "fit": "isthmus.identify.fit",
     "library": "isthmus",
     "load": "isthmus.files.load",
     "needed_torque": "isthmus.identify.needed",
     "observe": "isthmus.simulate.observe",
     "predict": "isthmus.identify.predict",
+    "prune": "isthmus.blueprint.prune",
     "read_motion": "isthmus.data.read",
     "rollout": "isthmus.simulate.rollout",
     "rollout_many": "isthmus.simulate.many",

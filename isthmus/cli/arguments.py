@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from isthmus import __version__
 from isthmus.cli.bench import Bench
 from isthmus.cli.check import Check
+from isthmus.cli.discover import Discover
 from isthmus.cli.export import Export
 from isthmus.cli.fit import Fit
 from isthmus.cli.info import Info
@@ -27,8 +28,8 @@ from isthmus.cli.simulate import Simulate
 from isthmus.errors import did_you_mean
 
 COMMANDS: dict[str, Any] = {
-    "info": Info, "simulate": Simulate, "check": Check, "fit": Fit, "predict": Predict, "export": Export,
-    "reproduce": Reproduce, "bench": Bench,
+    "info": Info, "simulate": Simulate, "check": Check, "fit": Fit, "discover": Discover, "predict": Predict,
+    "export": Export, "reproduce": Reproduce, "bench": Bench,
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 

@@ -20,6 +20,7 @@ STUDIES = {
     "gradients": "NeuralSim, figure 5: the time of one gradient beside the methods of TDS",
     "spherical": "Real2Sim, section III: link lengths of a pendulum with spherical joints, from headings",
     "swimmer": "NeuralSim, figures 8 and 9, table II: passive forces of a swimmer in water and air",
+    "discover": "NeuralSim, figure 10: which inputs the missing friction of a double pendulum depends on",
     "pendulum": "TDS, figure 1 (right): a filmed double pendulum, its numbers and its frame rate",
     "arm": "a real arm of seven joints from measured torques, beside Pinocchio and least squares",
     "acrobot": "a torque-driven double pendulum, three designs, beside the lab's own models",

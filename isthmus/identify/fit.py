@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from isthmus.blas import on_one_thread
+from isthmus.blueprint.inputs import live_inputs
 from isthmus.entry import check_arguments
-from isthmus.errors import BadOption, BadStart, FitWarning, warn_renamed
+from isthmus.errors import BadFree, BadOption, BadStart, FitWarning, warn_renamed
 from isthmus.identify import preflight
 from isthmus.identify.answer import files
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
@@ -30,6 +32,7 @@ from isthmus.identify.compare import (
     without_records,
 )
 from isthmus.identify.cross import try_penalties
+from isthmus.identify.parameters.parameters import Parameters
 from isthmus.identify.problem import CROSS, Problem
 from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
@@ -64,6 +67,21 @@ class Fit(AbstractFit):
                 "a fit that was loaded has no motions; fit again to see what is missing."
             )
         return missing(self.problem.logs, self.problem.scheme, self.model)
+
+    def discover(self, candidates: Sequence[str] | str | None = None, most: int = 3) -> Any:
+        """The places where the fitted model still lacks something: `ist.discover` from where the fit ended."""
+        if self.problem is None:
+            raise BadOption("a fit that was loaded has no motions; fit again to discover anything.")
+        parameters = self.problem.parameters
+        start = self.x[: parameters.size] * parameters.scale
+        roof: Any = sys.modules["isthmus"]  # discovery stands behind this package in the data flow
+        return roof.discover(self.problem, candidates, most, start=start)
+
+    @property
+    def inputs(self) -> dict[str, tuple[str, ...]]:
+        """What each network reads with weights that are not zero, by the network's name; empty: it has no effect."""
+        names = lambda wired: tuple(number.name for number in live_inputs(self.model, wired))
+        return {wired.name: names(wired) for wired in self.model.networks}
 
     @check_arguments
     def __getitem__(self, name: str) -> Estimate:
@@ -115,6 +133,8 @@ def fit(
     if show is not None:
         warn_renamed("fit(show=)", "fit(verbose=)")
         verbose = show if verbose is None else verbose
+    if not problem.free:
+        raise BadFree("nothing is free: say free=[ist.Free('link/*/mass'), …].")
     search = default_search(problem) if search is None else as_search(search)
     with on_one_thread(), progress(problem.parameters, False if listen else verbose) as bar:
         if wanted(check):
@@ -182,9 +202,17 @@ def default_search(problem: Problem) -> AbstractSearch:
 
 def starting_points(problem: Problem, start: Any) -> np.ndarray:
     """Starts as rows of what a search moves."""
-    parameters, evaluation = problem.parameters, problem.evaluation
+    evaluation = problem.evaluation
     if start is None:
         return evaluation.start[None]
+    Z = starting_values(problem.parameters, start)
+    return np.concatenate([Z, np.zeros((len(Z), evaluation.size - Z.shape[1]))], axis=1)
+
+
+def starting_values(parameters: Parameters, start: Any) -> np.ndarray:
+    """Starts of the free numbers as rows of `z`; None: the problem's own."""
+    if start is None:
+        return parameters.start[None]
     if isinstance(start, Mapping):
         Z = parameters.from_values(start)[None]
     else:
@@ -193,7 +221,7 @@ def starting_points(problem: Problem, start: Any) -> np.ndarray:
         raise BadOption(f"start has {counted(Z.shape[1], 'number')}; free are {parameters.size}.")
     if np.any(parameters.low - 1e-12 > Z) or np.any(parameters.high + 1e-12 < Z):
         raise BadOption("start lies outside the bounds.")
-    return np.concatenate([Z, np.zeros((len(Z), evaluation.size - parameters.size))], axis=1)
+    return Z
 
 
 def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:

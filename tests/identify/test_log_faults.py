@@ -69,7 +69,6 @@ def test_a_signal_that_the_log_lacks_is_named():
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"free": []}, BadFree, "nothing is free"),
         ({"loss": "window"}, BadOption, "Did you mean 'windows'"),
         ({"noise": -1.0}, BadOption, "noise of 'joint/position' must be positive"),
         ({"huber": 0.0}, BadOption, "huber must be a positive"),

@@ -82,7 +82,7 @@ MISTAKES = {
     "a leaf of another shape": (lambda: MODEL.set("link/mass", np.ones((1000, 8))), r"\('worlds', 2\) makes many"),
     "text as a mass": (lambda: MODEL.set("link/mass", "heavy"), "'link/mass' must be an array of numbers"),
     "free of a number": (lambda: ist.Problem(MODEL, MOTION, free=3), "free must be ist.Free.*not 3"),
-    "nothing free": (lambda: ist.Problem(MODEL, MOTION), "nothing is free"),
+    "nothing free": (lambda: ist.fit(ist.Problem(MODEL, MOTION)), "nothing is free"),
     "text as a bound": (lambda: ist.Free("link/mass", low="a"), "Free: low must be .* not the text 'a'"),
     "motions by name": (lambda: ist.Problem(MODEL, "log.csv", free="link/mass"), "the text 'log.csv'; ist.read_motion"),
     "a list as a loss": (lambda: ist.Problem(MODEL, MOTION, free="link/mass", loss=[50]), r"such as ist.Windows\(50\)"),

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from isthmus.identify.evaluate import programs
+from isthmus.identify.evaluate import door, programs
 from isthmus.identify.evaluate.inputs import Map, inputs_of
 from isthmus.identify.evaluate.window import Plan, Window
 from isthmus.phases import counted
@@ -30,7 +30,14 @@ LARGE_STEP = 6
 """Links, times evaluations of their dynamics in a row of the log, beyond which nothing is written out."""
 STEPWISE = ("rows", "gradient")
 """Functions whose code has every substep written out."""
-SECONDS = {"residuals": 0.15, "columns": 0.35, "rows": 0.7, "gradient": 0.7, "normal": 0.5}
+SECONDS = {
+    "residuals": 0.15,
+    "columns": 0.35,
+    "rows": 0.7,
+    "gradient": 0.7,
+    "normal": 0.5,
+    "by_answers": 0.7,
+}
 """About how long making each function takes for each link [s]; told to users, and no more than that."""
 OF_A_DIRECTION = 2.0
 """Operations of a directional derivative, as a multiple of those of the simulation."""
@@ -132,6 +139,33 @@ class Compiled:
         made, kept = programs.rows(self.plan, self.kept), self.kept
         label = "the derivatives"
         return self._native("rows", made, np.zeros(count), label=label, about=kept, result=(0, 0))
+
+    @functools.cached_property
+    def doors(self) -> door.Doors | None:
+        """The networks through whose answers a Gauss-Newton matrix is cheapest; None: that is not so."""
+        return door.doors_of(self.plan, self.example)
+
+    @functools.cached_property
+    def by_answers(self) -> Any:
+        """`(u, window, directions) -> differences, derivatives by the answers of networks, inputs of networks`."""
+        assert self.doors is not None
+        made = door.columns_by_answers(self.plan, self.doors)
+        directions = np.zeros((len(self.doors.others), self.plan.length))
+        about = (self.doors.networks, len(self.doors.others))
+        return self._native(
+            "by_answers", made, directions, label="the derivatives", about=about, result=(0, 0, 0)
+        )
+
+    @functools.cached_property
+    def answers(self) -> Any:
+        """`(u, inputs) -> Jacobians of the answers of networks by their numbers`."""
+        # loads LLVM, which only a search needs
+        from isthmus.native.runtime.call import Native
+
+        assert self.doors is not None
+        examples = (np.zeros(self.plan.length), np.zeros(sum(self.doors.inputs)))
+        made = door.answers_by_weights(self.plan, self.doors)
+        return Native(made, examples, width=64, label="the networks", hasty=self.hasty)
 
     @functools.cached_property
     def normal(self) -> Any:

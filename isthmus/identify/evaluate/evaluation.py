@@ -13,13 +13,14 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from isthmus.identify.evaluate.abstract_evaluation import AbstractEvaluation, Normal
 from isthmus.identify.evaluate.arrow_matrix import Arrow
 from isthmus.identify.evaluate.batch import Points, WindowBatch
 from isthmus.identify.evaluate.compiled import Compiled
 from isthmus.identify.evaluate.dense_matrix import Dense
+from isthmus.identify.evaluate.door import ByAnswers
 from isthmus.identify.evaluate.fingerprint import fingerprint
 from isthmus.identify.evaluate.jacobians import Jacobians
 from isthmus.identify.evaluate.window import Plan, Window
@@ -40,8 +41,10 @@ class Evaluation(AbstractEvaluation):
         *,
         compiled: Compiled | None = None,
         origin: Any = None,
+        zero: Bool[np.ndarray, " n"] | None = None,
     ) -> None:
-        self.plan, self.windows, self.prior = plan, windows, prior
+        """`zero`: entries of `x` that are zero and stay so; None: none of them."""
+        self.plan, self.windows, self.prior, self.zero = plan, windows, prior, zero
         self.origin = origin
         """The problem, for other processes that make the same evaluation from it; None: not known."""
         self.compiled = compiled or Compiled(plan, jax.tree.map(lambda x: x[0], windows))
@@ -72,11 +75,15 @@ class Evaluation(AbstractEvaluation):
 
     @property
     def low(self) -> Float[np.ndarray, " n"]:
-        return np.concatenate([self.plan.parameters.low, np.full(self.count * self.own, -np.inf)])
+        return self._bound(self.plan.parameters.low, -np.inf)
 
     @property
     def high(self) -> Float[np.ndarray, " n"]:
-        return np.concatenate([self.plan.parameters.high, np.full(self.count * self.own, np.inf)])
+        return self._bound(self.plan.parameters.high, np.inf)
+
+    def _bound(self, given: np.ndarray, beyond: float) -> Float[np.ndarray, " n"]:
+        bound = np.concatenate([given, np.full(self.count * self.own, beyond)])
+        return bound if self.zero is None else np.where(self.zero, 0.0, bound)
 
     @property
     def data(self) -> int:
@@ -94,7 +101,7 @@ class Evaluation(AbstractEvaluation):
     def matrix_at_hand(self) -> bool:
         """Whether a Gauss-Newton matrix costs little: few numbers, or a search has compiled it already."""
         return self.plan.size <= MAX_CHEAP_SIZE or bool(
-            {"columns", "rows"} & set(vars(self.compiled))
+            {"columns", "rows", "by_answers"} & set(vars(self.compiled))
         )
 
     @property
@@ -108,7 +115,9 @@ class Evaluation(AbstractEvaluation):
         """The quadratic model around each point."""
         self.evaluations += len(X)
         if self.plan.inputs is not None:
-            return self._assembled(X, *Jacobians(self.batch).normal(X))
+            doors = self.compiled.doors
+            way = Jacobians(self.batch) if doors is None else ByAnswers(self.batch, doors)
+            return self._assembled(X, *way.normal(X))
         n = self.plan.size
         cost, gradient, upper = self.batch.map(self.compiled.normal, self.batch.of_window(X))
         H = np.zeros((*upper.shape[:2], n, n))
@@ -164,6 +173,22 @@ class Evaluation(AbstractEvaluation):
         rows = np.arange(self.windows.weight.shape[1])
         keep = rows[None, :, None] <= steps[:, None, None]
         return self.changed(steps=steps, weight=self.windows.weight * keep)
+
+    def of_windows(self, picked: np.ndarray) -> Evaluation:
+        """The loss of some windows, none of which has a free start; the prior stays whole."""
+        windows = jax.tree.map(lambda x: x[picked], self.windows)
+        return Evaluation(self.plan, windows, self.prior, compiled=self.compiled, zero=self.zero)
+
+    def with_zeros(self, zero: Bool[np.ndarray, " n"]) -> Evaluation:
+        """The same loss, where some entries of `x` are zero and stay so."""
+        return Evaluation(
+            self.plan,
+            self.windows,
+            self.prior,
+            compiled=self.compiled,
+            origin=self.origin,
+            zero=zero,
+        )
 
     def changed(self, **windows: Any) -> Evaluation:
         """The same loss with other arrays in its windows."""

@@ -102,6 +102,8 @@ class Plan:
     """Rows at either end of a window that are not compared, because a delay may move them out."""
     inputs: Inputs | None = None
     """The layout of `θ`; None: `u` begins with `z`, and the map from there to the simulation is part of the code."""
+    probe: Callable[[Setting], Setting] | None = None
+    """Changes the simulation before it runs: see `door.py`."""
 
     @property
     def shooting(self) -> bool:
@@ -167,6 +169,7 @@ def setting_of(plan: Plan, u: AnyArray, window: Window) -> Setting:
     """The simulation that `u` stands for."""
     source = plan.parameters if plan.inputs is None else plan.inputs
     setting = source.setting(u[: plan.inner])
+    setting = setting if plan.probe is None else plan.probe(setting)
     of_run = lambda x: jax.lax.dynamic_index_in_dim(x, window.run, keepdims=False)
     offsets = {name: of_run(x) if x.ndim > 1 else x for name, x in setting.offsets.items()}
     dt = window.dt if setting.dt is None else setting.dt

@@ -130,7 +130,7 @@ def _window(
         q=log.start_q[a], v=log.start_v[a], time=np.asarray(log.time + a * log.dt), dt=np.asarray(log.dt),
         steps=np.asarray(span.steps, np.int64), run=np.asarray(span.run, np.int64),
         control=jax.tree.map(padded, log.control), target=np.nan_to_num(padded(targets)), weight=weight,
-        memory=_memory(model, log, a), **more,
+        memory=commands_before(model, log, a), **more,
     )  # fmt: skip
 
 
@@ -165,7 +165,7 @@ def _without_given_rows(weight: np.ndarray, plan: Plan, span: Span) -> None:
         column += c.width
 
 
-def _memory(model: Model, log: Log, first: int) -> Any:
+def commands_before(model: Model, log: Log, first: int) -> Any:
     """Commands before the window, for motors with a delay."""
     memory = fresh_memory(model)
     if memory is None or not model.delay_steps or log.control.torque is None:

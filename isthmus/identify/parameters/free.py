@@ -82,11 +82,10 @@ class Free:
 
 
 def as_frees(given: Any) -> tuple[Free, ...]:
-    """A `Free`, a name, or a list of these, as a tuple of `Free`."""
+    """A `Free`, a name, a list of these, or nothing, as a tuple of `Free`."""
+    given = () if given is None else given
     is_list = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
     entries: tuple[Any, ...] = tuple(given) if is_list else (given,)
-    if given is None or not entries:
-        raise BadFree("nothing is free: say free=[ist.Free('link/*/mass'), …].")
     if wrong := [x for x in entries if not isinstance(x, str | Free)]:
         raise BadFree(
             f"free must be ist.Free('link/*/mass'), such a name, or a list of these, not {described(wrong[0])}."

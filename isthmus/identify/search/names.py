@@ -13,6 +13,7 @@ from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.population import Population
 from isthmus.identify.search.search import AbstractSearch
+from isthmus.identify.search.sparsify import Sparsify
 
 SEARCHES: dict[str, Any] = {
     "levenberg_marquardt": LevenbergMarquardt,
@@ -22,6 +23,7 @@ SEARCHES: dict[str, Any] = {
     "basin_hopping": BasinHopping,
     "population": Population,
     "cmaes": CMAES,
+    "sparsify": Sparsify,
 }
 WRAPS = (LengtheningHorizon, BasinHopping, Population)
 """Searches that need another one inside."""

@@ -1,0 +1,38 @@
+"""Whether the time step is short enough: an error of the integrator would be taken for something that is missing."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from isthmus.discovery.linearise import look, slopes, with_door
+from isthmus.discovery.record import Record
+from isthmus.discovery.score import Columns, products
+from isthmus.errors import BadOption
+from isthmus.model.model import Model
+from isthmus.simulate.integrate import Integrator
+
+LARGEST = 0.3
+"""By so much of the noise halving the time step may change the residuals, in the mean."""
+
+
+def check_step(model: Model, record: Record, scheme: Integrator, *, whiten: bool) -> None:
+    """Refuses a time step that is too long for the noise of the logs, and says which substeps to take."""
+    model = with_door(model)
+    once = slopes(model, record.rows, scheme, ())
+    halved = dataclasses.replace(scheme, substeps=2 * scheme.substeps)
+    finer = look(model, record.rows, halved, halved.substeps).defect
+    change = dataclasses.replace(once, defect=finer - once.defect)
+    p = products(record, change, Columns({}, ()), whiten=whiten)
+    there = p.numbers > 0
+    size = np.sqrt(float(np.median(p.cells[there][:, 0, 0] / p.numbers[there])))
+    if not size > LARGEST:
+        return
+    order = 1 if scheme.stages == 1 else scheme.stages
+    needed = scheme.substeps * max(2, math.ceil((size / LARGEST) ** (1.0 / order)))
+    raise BadOption(
+        f"the time step is too long to discover anything: halving it changes the residuals by {size:.2g} times their "
+        f"noise. Take substeps={needed}, or a finer integrator such as 'rk4'."
+    )

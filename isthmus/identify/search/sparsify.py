@@ -1,0 +1,296 @@
+"""`Sparsify`: networks that read no more than they need, by a sparse-group lasso on their first layers.
+
+Heiden et al. (NeuralSim, ICRA 2021) penalise the first layer of networks that read everything, so that inputs which do
+not matter vanish. Here the networks are trained first: the last layer of a fresh one is zero, so that a penalty would
+shrink the first layer before it has a gradient. The path of the lasso then proposes sets of inputs, each is fitted
+without a penalty, and windows that took no part say which is best. From there inputs are left out one by one as long as
+those windows are predicted as well, and what was lost comes back if they are predicted better with it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from isthmus.entry import check_arguments
+from isthmus.errors import BadOption
+from isthmus.identify.evaluate.evaluation import Evaluation
+from isthmus.identify.search.lbfgs import LBFGS
+from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
+from isthmus.identify.search.search import (
+    AbstractSearch,
+    Listener,
+    News,
+    Outcome,
+    Points,
+    Status,
+    silent,
+)
+from isthmus.identify.search.sparsify_inputs import Inputs, inputs_of
+from isthmus.identify.search.sparsify_path import path
+from isthmus.losses.penalties import huber
+
+ERRORS = 2.0
+"""Standard errors of the mean paired difference of log costs by which held-out windows must be predicted worse without
+an input for it to stay."""
+REFIT = LevenbergMarquardt(steps=12, tolerance=1e-4)
+"""The search that fits a set of inputs that is tried: from a point that is nearly right, Gauss-Newton steps are few."""
+ERRORS_TO_RETURN = 3.0
+"""Standard errors by which they must be predicted better with a lost input: more, as the best of several is taken."""
+MOST_REFITS = 2
+"""How often a set of inputs is fitted: a first time maybe from a point that is far off."""
+TRIED = 3
+"""Inputs that are tried before a set counts as settled: those that matter least or most by the Gauss-Newton model."""
+Support = Bool[np.ndarray, " inputs"]
+
+
+@check_arguments
+@dataclasses.dataclass(frozen=True)
+class Sparsify(AbstractSearch):
+    """Finds the inputs that networks need: all other weights of their first layers are exactly zero in the result.
+
+    `fit.inputs` lists what is left, `ist.prune(fit.model)` removes the rest from the model.
+    """
+
+    local: AbstractSearch = dataclasses.field(default_factory=LBFGS)
+    """The search that fits all numbers for one set of inputs."""
+    strengths: int = 7
+    """Penalties that are tried."""
+    share: float = 0.5
+    """Of the penalty on single weights; the rest is on all weights of an input together. 0: group lasso, 1: lasso."""
+    heldout: float = 0.25
+    """Share of the windows, evenly spread, that judge sets of inputs; in the end all windows are fitted."""
+
+    def __post_init__(self) -> None:
+        if self.strengths < 1 or not 0 <= self.share <= 1 or not 0 < self.heldout < 1:
+            raise BadOption(
+                "Sparsify needs strengths of at least 1, a share from 0 to 1 and heldout between 0 and 1."
+            )
+
+    def search(self, evaluation: Evaluation, starts: Points, listen: Listener = silent) -> Outcome:
+        inputs = inputs_of(evaluation.plan.parameters)
+        if not len(inputs.names):
+            return self.local.search(evaluation, starts, listen)
+        if evaluation.own:
+            raise BadOption(
+                "Sparsify judges by windows that start as measured: leave start/position and start/velocity out of "
+                "free, and take Windows() instead of MultipleShooting()."
+            )
+        work = _Work(self, evaluation, inputs, listen)
+        before, began = evaluation.evaluations, time.perf_counter()
+        try:
+            outcome = work.final(work.chosen(starts))
+        except KeyboardInterrupt:
+            if work.best is None:
+                raise  # nothing to keep
+            outcome = work.stopped(work.best)
+        used = evaluation.evaluations - before
+        return dataclasses.replace(outcome, evaluations=used, seconds=time.perf_counter() - began)
+
+
+def held_out(count: int, share: float) -> Bool[np.ndarray, " windows"]:
+    """Which of `count` windows judge: one here and there, evenly spread."""
+    places = np.floor(share * np.arange(count + 1))
+    judged = np.diff(places) > 0
+    if not judged.any() or judged.all():
+        raise BadOption(
+            f"Sparsify with heldout={share:g} needs more than {count} windows: none would be left to fit or to judge. "
+            "Take shorter windows, or more motion."
+        )
+    return judged
+
+
+@dataclasses.dataclass(frozen=True)
+class Fitted:
+    """A set of inputs with the numbers that fit best, and the cost of each window that judges."""
+
+    support: Support
+    x: Float[np.ndarray, " n"]
+    costs: Float[np.ndarray, " windows"]
+
+    @property
+    def score(self) -> float:
+        """The mean logarithm of the costs; infinite where a simulation breaks down."""
+        return float(np.mean(np.log(self.costs)))
+
+
+def worse(one: Fitted, other: Fitted) -> float:
+    """By how many standard errors `one` predicts worse than `other`."""
+    if not np.isfinite(one.score) or not np.isfinite(other.score):
+        return np.inf if np.isfinite(other.score) else 0.0
+    d = np.log(one.costs) - np.log(other.costs)
+    error = np.std(d, ddof=1) / np.sqrt(len(d)) if len(d) > 1 else 0.0
+    return float(np.mean(d) / max(error, 1e-12))
+
+
+def without(support: Support, i: int) -> Support:
+    """A set without one input."""
+    less = support.copy()
+    less[i] = False
+    return less
+
+
+def added_cost(C: np.ndarray, x: np.ndarray, gone: np.ndarray) -> float:
+    """What the quadratic model with the covariance `C` adds to the cost if some entries of `x` become zero."""
+    w = x[gone]
+    return 0.5 * float(w @ np.linalg.solve(C[np.ix_(gone, gone)], w)) if len(w) else 0.0
+
+
+class _Work:
+    """One run of `Sparsify`."""
+
+    def __init__(
+        self, options: Sparsify, evaluation: Evaluation, inputs: Inputs, listen: Listener
+    ) -> None:
+        judged = held_out(evaluation.count, options.heldout)
+        self.options, self.evaluation, self.inputs, self.listen = (
+            options,
+            evaluation,
+            inputs,
+            listen,
+        )
+        self.fitting = evaluation.of_windows(np.flatnonzero(~judged))
+        self.judging = evaluation.of_windows(np.flatnonzero(judged))
+        self.known: dict[bytes, tuple[int, Fitted]] = {}
+        """How often each set of inputs was fitted, and the last result."""
+        self.best: Fitted | None = None
+
+    def chosen(self, starts: Points) -> Fitted:
+        """The set of inputs that predicts held-out windows with as few inputs as possible."""
+        everything = np.ones(len(self.inputs.names), dtype=bool)
+        trained = self.fit(everything, starts, self.options.local, "training")
+        self.best = trained
+        tried = [trained]
+        for k, x in enumerate(path(self.fitting, self.inputs, trained.x, self.options)):
+            support = self.inputs.alive(x)
+            tried.append(self.refit(support, x, f"strength {k + 1} of {self.options.strengths}"))
+        self.best = fewest(tried)
+        return self.settled(self.best, trained)
+
+    def settled(self, now: Fitted, trained: Fitted) -> Fitted:
+        """The best set of the path, from which inputs are left out, and to which lost ones come back."""
+        seen: set[bytes] = set()
+        while True:
+            now = self.best = self.eliminated(now)
+            seen.add(now.support.tobytes())
+            more = self.completed(now, trained)
+            if more.support.tobytes() in seen:
+                return now
+            now = self.best = more
+
+    def eliminated(self, now: Fitted) -> Fitted:
+        """Without the inputs that are not missed, the least important one first."""
+        reference = now
+        while now.support.any():
+            for i in self._by_loss(now)[:TRIED]:
+                less = self.refit(without(now.support, i), now.x, f"without {self.inputs.names[i]}")
+                if worse(less, reference) <= ERRORS:
+                    break
+            else:
+                return now
+            now = self.best = less
+            reference = min(reference, now, key=lambda fitted: fitted.score)
+        return now
+
+    def completed(self, now: Fitted, trained: Fitted) -> Fitted:
+        """With the lost input that improves the prediction most, if one does."""
+        tried = []
+        for more in self._by_gain(now):
+            back = self.inputs.mask(more) & ~self.inputs.mask(now.support)
+            silent = self.inputs.entries[self.inputs.answer & more & ~now.support].any(axis=0)
+            active = (
+                not silent.any()
+            )  # a column of an active network has a slope at zero, one of a silent network not
+            x = np.where(back & ~silent & (not active), trained.x, now.x)
+            name = self.inputs.names[np.flatnonzero(more & ~now.support)[0]]
+            tried.append(self.refit(more, x, f"with {name}"))
+        better = [fitted for fitted in tried if worse(now, fitted) > ERRORS_TO_RETURN]
+        return min(better, key=lambda fitted: fitted.score) if better else now
+
+    def _by_loss(self, now: Fitted) -> list[int]:
+        """Inputs that can go next, by the cost that their absence adds to the Gauss-Newton model, least first."""
+        free = self.inputs.mask(now.support)
+        C = self._covariance(now, free)
+        removable = self.inputs.removable(now.support)
+        loss = [added_cost(C, now.x[free], self.inputs.entries[i][free]) for i in removable]
+        return [int(removable[k]) for k in np.argsort(loss)]
+
+    def _by_gain(self, now: Fitted) -> list[Support]:
+        """Sets with one input more: of networks that do nothing any input, of the others those of the largest slope."""
+        _, gradient = self.fitting.gradient(now.x[None])
+        silent, found = [], {}
+        for i in np.flatnonzero(~now.support & ~self.inputs.answer):
+            more = now.support.copy()
+            more[i] = True
+            answer = self.inputs.answer & (self.inputs.network == self.inputs.network[i])
+            if np.any(answer & ~now.support):
+                silent.append(more | answer)
+            else:
+                found[float(np.linalg.norm(gradient[0, self.inputs.entries[i]]))] = more
+        return [*silent, *(found[slope] for slope in sorted(found, reverse=True)[:TRIED])]
+
+    def _covariance(self, now: Fitted, free: np.ndarray) -> np.ndarray:
+        """The inverse of the Gauss-Newton matrix by the free entries, slightly damped."""
+        matrix = self.fitting.normal(now.x[None]).matrix
+        H = matrix.reduced(len(free))[0][np.ix_(free, free)]
+        size = np.sqrt(np.maximum(np.diag(H), 1e-12))
+        inverse = np.linalg.inv(H / np.outer(size, size) + 1e-6 * np.eye(len(H)))
+        return inverse / np.outer(size, size)
+
+    # one set of inputs ------------------------------------------------------------------------------------------
+
+    def refit(self, support: Support, x: np.ndarray, note: str) -> Fitted:
+        """A set of inputs, fitted from `x`; asked again, once more, from the better one of `x` and what was found."""
+        key, zero = support.tobytes(), ~self.inputs.mask(support)
+        tries, before = self.known.get(key, (0, None))
+        if before is not None and tries >= MOST_REFITS:
+            return before
+        starts = [np.where(zero, 0.0, x), *([] if before is None else [before.x])]
+        cost = self.fitting.cost(np.stack(starts))
+        best = starts[int(np.nanargmin(np.where(np.isfinite(cost), cost, 1e300)))]
+        found = self.fit(support, best[None], REFIT, note)
+        self.known[key] = (tries + 1, found)
+        return found
+
+    def fit(self, support: Support, starts: Points, local: AbstractSearch, note: str) -> Fitted:
+        """A set of inputs, fitted and judged."""
+        zero = ~self.inputs.mask(support)
+        found = local.search(
+            self.fitting.with_zeros(zero), np.where(zero, 0.0, starts), self._news(note)
+        )
+        self.evaluation.evaluations += found.evaluations
+        if Status.INTERRUPTED in found.status:
+            raise KeyboardInterrupt
+        x = np.where(zero, 0.0, found.x[found.best])
+        r, _ = self.judging.residuals(x[None])
+        with np.errstate(all="ignore"):
+            costs = np.sum(huber(r[0], self.judging.plan.huber)[0], axis=(1, 2))
+        return Fitted(support, x, np.where(np.isfinite(costs), np.maximum(costs, 1e-300), np.inf))
+
+    def _news(self, note: str) -> Listener:
+        """Progress of one set of inputs; how many sets there will be is not known."""
+        return lambda news: self.listen(News(news.step, news.steps, news.cost, news.x, note))
+
+    def final(self, best: Fitted) -> Outcome:
+        """The set of inputs, fitted to all windows."""
+        zero = ~self.inputs.mask(best.support)
+        whole = self.evaluation.with_zeros(zero)
+        found = self.options.local.search(whole, best.x[None], self._news("all windows"))
+        self.evaluation.evaluations += found.evaluations
+        return dataclasses.replace(found, x=np.where(zero, 0.0, found.x))
+
+    def stopped(self, best: Fitted) -> Outcome:
+        """What was best when the user stopped the search."""
+        x = best.x[None]
+        cost = self.evaluation.cost(x)
+        return Outcome(x, cost, (Status.INTERRUPTED,), (float(cost[0]),), 0, 0.0)
+
+
+def fewest(tried: list[Fitted]) -> Fitted:
+    """The set with the fewest inputs that predicts hardly worse than the best one."""
+    best = min(tried, key=lambda fitted: fitted.score)
+    near = [fitted for fitted in tried if worse(fitted, best) <= 1.0]
+    return min(near, key=lambda fitted: (int(fitted.support.sum()), fitted.score))

@@ -1,0 +1,84 @@
+"""`export_discovery`: a discovery as one HTML page: table, sentences, formulas, what was tried."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from pathlib import Path
+
+from isthmus.discovery.result import NOTHING, Discovery
+from isthmus.disk import whole_file
+from isthmus.phases import phase
+from isthmus.report.html import Markup, joined, named, tag
+from isthmus.report.write import NOTHING_ELSE, asset
+
+
+def export_discovery(
+    found: Discovery, path: str | os.PathLike[str] = "discovery.html", *, title: str = "model"
+) -> Path:
+    """Writes one HTML page about a discovery, complete in itself, and returns its path."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with phase("writing the page"):
+        text = page(found, title)
+    with whole_file(target) as file:
+        file.write(text.encode())
+    return target
+
+
+def page(found: Discovery, title: str) -> str:
+    """The text of the page."""
+    heading = f"{title}: what the model lacks"
+    head = joined(
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=NOTHING_ELSE),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", heading),
+        tag("style", asset("report.css")),
+    )
+    body = joined(
+        tag("header", tag("h1", heading), class_="top"),
+        tag("main", *(tag("section", part) for part in _sections(found))),
+        tag("footer", "Written by isthmus. This page is complete in itself."),
+    )
+    return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', body), lang='en')}\n"
+
+
+def _sections(found: Discovery) -> list[Markup]:
+    said = [str(p) for p in found.places] or [NOTHING]
+    if not found.complete:
+        said.append("Stopped before the end: there may be more.")
+    parts = [
+        joined(tag("h2", "Places"), _places(found), *(tag("p", x) for x in (*said, *found.notes)))
+    ]
+    if found.stand is not None and (laws := found.formula()):
+        rows = [
+            tag("tr", tag("td", named(name)), tag("td", str(law))) for name, law in laws.items()
+        ]
+        parts.append(joined(tag("h2", "Formulas"), tag("table", *rows)))
+    if found.scores:
+        parts.append(joined(tag("h2", "Which input drives which output"), _drawing(found)))
+    return parts
+
+
+def _places(found: Discovery) -> Markup | None:
+    if not found.places:
+        return None
+    head = tag("tr", *(tag("th", x) for x in ("target", "reads", "explains", "±", "alike")))
+    rows = [
+        tag(
+            "tr", tag("td", named(p.target)), tag("td", ", ".join(p.reads) or "–"),
+            tag("td", f"{p.explains:.3f}"), tag("td", f"{p.error:.3f}"), tag("td", "; ".join(p.alike) or "–"),
+        )
+        for p in found.places
+    ]  # fmt: skip
+    return tag("table", head, *rows)
+
+
+def _drawing(found: Discovery) -> Markup:
+    """The figure as SVG inside the page."""
+    text = io.StringIO()
+    found.draw().savefig(text, format="svg")
+    drawn = re.sub(r"^.*?(?=<svg)", "", text.getvalue(), flags=re.S)
+    return Markup(re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.S))

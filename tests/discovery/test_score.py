@@ -1,0 +1,75 @@
+"""The score test does what its formulas say: derivatives of steps, whitening, projections."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.discovery.discover import Search
+from isthmus.discovery.linearise import look, slopes, with_door
+from isthmus.discovery.score import Columns, cosine, gain, products, residuals
+
+ONE = ist.library.pendulum(1)
+
+
+@pytest.fixture(scope="module")
+def search():
+    damped = ONE.set("joint/damping", [0.05])
+    motion = ist.rollout(damped, ist.State([2.0], [0.0]), None, 0.01, steps=600, integrator="rk4")
+    return Search(ist.Problem(ONE, motion, loss=ist.Windows(25), noise=1e-3, integrator="rk4"))
+
+
+def test_slopes_of_steps_agree_with_differences(search):
+    stage = search.stand.stage
+    model = with_door(search.stand.model())
+    rows, scheme, step = stage.record.rows, stage.scheme, 1e-5
+    found = slopes(model, rows, scheme, stage.fields)
+    value = lambda **changes: look(model, dataclasses.replace(rows, **changes), scheme, 1).defect
+    by_v = (value(v=rows.v + step) - value(v=rows.v - step)) / (2.0 * step)
+    np.testing.assert_allclose(found.state[:, :, 1], by_v, atol=1e-8)
+    np.testing.assert_allclose(found.defect, value(), atol=1e-14)
+    heavy = lambda s: look(
+        dataclasses.replace(model, link_mass=model.link_mass + s * step), rows, scheme, 1
+    )
+    by_mass = (heavy(1.0).defect - heavy(-1.0).defect) / (2.0 * step)
+    np.testing.assert_allclose(found.leaves["link_mass"][:, :, 0], by_mass, atol=1e-8)
+    after = lambda torque: ist.step(
+        ONE, ist.State(rows.q[0], rows.v[0]), np.array([torque]), 0.01, integrator="rk4"
+    )
+    by_force = (np.asarray(after(step).v) - np.asarray(after(0.0).v)) / step
+    np.testing.assert_allclose(found.force[0, 1], by_force, rtol=1e-6)
+
+
+def test_products_are_those_of_the_inverse_covariance(search):
+    stage = search.stand.stage
+    columns = Columns({}, search.candidates[:2])
+    found = stage.slopes(search.stand.model())
+    Z = residuals(stage.record, found, columns, stage.record.window[:1])[0]
+    G, Z = Z[:, -2:], Z[:, :-2]
+    dense = Z.T @ np.linalg.inv(np.eye(len(Z)) + G @ G.T) @ Z
+    one = dataclasses.replace(
+        stage.record, window=stage.record.window[:1], block=stage.record.block[:1]
+    )
+    np.testing.assert_allclose(
+        products(one, found, columns, whiten=True).total(), dense, rtol=1e-7, atol=1e-7
+    )
+
+
+def test_a_column_that_contains_another_is_alike():
+    X = np.random.default_rng(0).standard_normal((50, 5))
+    X[:, 4] = 2.0 * X[:, 1] + X[:, 0]
+    one, other = np.array([1]), np.array([4])
+    zero, c = np.zeros(5), np.ones(1)
+    assert cosine(X.T @ X, np.array([0]), one, c, other, zero) == pytest.approx(1.0)
+    assert cosine(X.T @ X, np.array([], int), one, c, np.array([2]), zero) < 0.5
+
+
+def test_one_window_that_explodes_does_not_decide():
+    """On costs themselves, one of 20 blocks would make any change look good; on their logarithms it is one of 20."""
+    rng = np.random.default_rng(0)
+    without = rng.uniform(0.9, 1.1, (5, 20))
+    with_it = without * rng.uniform(1.0, 1.1, (5, 20))
+    without[0, 0] = 1e12
+    mean, error = gain(without, with_it)
+    assert mean < 2.0 * error
