@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
@@ -25,20 +25,47 @@ def load_model(
     repair: Repair = "none",
     ground: float | None = None,
     packages: Sequence[str] = (),
+    contact: Sequence[str] = (),
 ) -> ist.Model:
     """The model that FILE names."""
-    from isthmus.library.shipped import PREFIX, shipped  # loads the array libraries
+    from isthmus.files.touching import with_contact_of_library  # loads the array libraries
+    from isthmus.library.shipped import PREFIX, shipped
 
+    touching = _contact(contact)
     if file.startswith(PREFIX):
-        if (base, repair, ground, tuple(packages)) != ("fixed", "none", None, ()):
+        if (base, repair, tuple(packages)) != ("fixed", "none", ()):
             raise BadOption(
-                "--base, --repair, --ground and --packages are for files; models of the library stay as they are."
+                "--base, --repair and --packages are for files; models of the library stay as they are."
             )
-        return shipped(file.removeprefix(PREFIX))
+        return with_contact_of_library(shipped(file.removeprefix(PREFIX)), ground, touching)
     if not file.strip():
         raise BadOption("FILE is empty; it is a URDF or MJCF file, a saved model, or library:NAME.")
     _refuse_what_is_no_description(file)
-    return ist.load(file, base, repair=repair, ground=ground, packages=packages)
+    return ist.load(file, base, repair=repair, ground=ground, packages=packages, contact=touching)
+
+
+def _contact(texts: Sequence[str]) -> Any:
+    """One word as it is; texts such as `shapes=*_foot,friction=0.9` as records, checked as those of a study."""
+    if not texts or (len(texts) == 1 and "=" not in texts[0]):
+        return texts[0] if texts else None
+    from isthmus.study.contacts import contact_in  # loads the array libraries
+
+    faults: list[str] = []
+    tables = []
+    for text in texts:
+        pairs = [part.partition("=") for part in text.split(",")]
+        tables.append({name.strip(): _value(value.strip()) for name, _, value in pairs})
+    found = contact_in(tables, faults, "--contact")
+    if faults:
+        raise BadOption(" ".join(faults))
+    return found
+
+
+def _value(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _refuse_what_is_no_description(file: str) -> None:

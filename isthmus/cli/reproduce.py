@@ -22,7 +22,7 @@ class Reproduce:
     data: Annotated[str, arg(metavar="FILE", help_behavior_hint="")] = ""
     """A recorded data set, for studies that use one."""
     judge: Annotated[str, arg(metavar="FILE", help_behavior_hint="")] = ""
-    """Further recordings, on which what was fitted to --data is judged (arm)."""
+    """Further recordings to judge models on: those fitted to --data, or without --data those that --out has saved."""
     out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
     """Where to write: the folder of tables, figures and numbers; out/NAME unless given."""
     seed: Annotated[int, arg(metavar="N")] = 0
@@ -34,7 +34,7 @@ class Reproduce:
         """Runs the study, prints its tables, writes its folder."""
         import matplotlib
 
-        from isthmus.experiments.run import STUDIES, Settings, reproduce, write
+        from isthmus.experiments.run import STUDIES, Settings, run, write
 
         if not self.study:
             for name, text in STUDIES.items():
@@ -46,12 +46,13 @@ class Reproduce:
             self.seed, self.quick, self.data or None, _options(self.set), say, self.judge or None
         )
         with working(f"reproducing {self.study}"):
-            result = in_background(lambda: reproduce(self.study, settings), float64=False)
+            result = in_background(lambda: run(self.study, settings, folder), float64=False)
         write(self.study, settings, result, made_folder(str(folder)))
-        for table in result.tables:
-            print(f"{table}\n")
-        for note in result.notes:
-            print(note)
+        for part in filter(None, (result, result.judged)):
+            for table in part.tables:
+                print(f"{table}\n")
+            for note in part.notes:
+                print(note)
         print(f"wrote {folder}")
         return 0
 

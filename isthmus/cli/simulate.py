@@ -59,7 +59,10 @@ class Simulate:
     base: Base = "fixed"
     """Whether the root link of a URDF is welded to the world or moves freely."""
     ground: Annotated[float | None, arg(metavar="HEIGHT", help_behavior_hint="")] = None
-    """Put a horizontal plane at this height [m]."""
+    """Put a horizontal plane at this height [m], which the model touches."""
+    contact: Annotated[tuple[str, ...], arg(metavar="WHAT …", help_behavior_hint="")] = ()
+    """What touches the ground, and how: impulse, penalty, shapes or links such as '*_foot', or several of
+    shapes=*_foot,kind=penalty,friction=0.9; unless given, links that carry no others, by impulses."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
     packages: Packages = ()
@@ -75,7 +78,9 @@ class Simulate:
         if not 1 <= self.substeps <= MAX_SUBSTEPS:
             raise BadOption(f"--substeps must be from 1 to {MAX_SUBSTEPS}, not {self.substeps}.")
         files = self._targets()
-        model = load_model(self.file, self.base, self.repair, self.ground, self.packages)
+        model = load_model(
+            self.file, self.base, self.repair, self.ground, self.packages, self.contact
+        )
         commands = read_commands(self.control, model)
         steps = self._steps(commands)
         record = tuple(n.strip() for name in self.record for n in name.split(",") if n.strip())
@@ -225,9 +230,13 @@ def _report(model: ist.Model, motion: ist.Motion, dt: float, wall: float, conser
     import numpy as np
 
     from isthmus.dynamics.energy import energy
+    from isthmus.phases import counted
 
     steps = len(motion) - 1
     print(f"simulated {model.name}: {steps} steps of {dt:g} s in {wall:.2f} s, compiling included")
+    if points := len(model.contact_kinds):
+        shapes = counted(len(model.rows("contact")), "shape")
+        print(f"{counted(points, 'point')} of {shapes} may touch the ground")
     finite = np.all(np.isfinite(motion.q), axis=1) & np.all(np.isfinite(motion.v), axis=1)
     if not finite.all():
         lost = float(motion.t[int(np.argmin(finite))])

@@ -1,7 +1,7 @@
 """Impulses as the benchmark of the Tiny Differentiable Simulator computes them: `order="b"`.
 
 A fixed number of sweeps from zero over all normal rows, then all rows along the second tangent, then along the first;
-friction in a box. The derivative is that of the solution.
+friction in a box. The derivative is that of the equations where the sweeps converged, else that of the sweeps.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.contact.solve import Impulses, Square
+from isthmus.contact.solve import Impulses, Square, linear_solve, tangents_first
 from isthmus.types import AnyArray, Scalar
 
 Rows = Float[AnyArray, " rows"]
+SWEPT = (0, 2, 1)
+"""Directions in the order of a sweep."""
 
 
 def impulses_in_box(
@@ -24,11 +26,7 @@ def impulses_in_box(
 
     Sweeps that would change nothing are left out.
     """
-    order = _order(c.shape[0])
-    diagonal = jnp.diag(A)[order]
-    acts = jnp.tile(active, 3)
-    share = jnp.where(acts, -1.0 / diagonal, 0.0)
-    G, g = share[:, None] * A[order][:, order], share * c.reshape(-1)[order]
+    G, g = _shares(A, c, active)
 
     def sweep(state: tuple) -> tuple:
         n, _, p = state
@@ -38,15 +36,35 @@ def impulses_in_box(
     nothing = jnp.zeros_like(g)
     first = (jnp.ones((), np.int32), nothing, _sweep(G, g, friction, nothing))
     _, before, p = jax.lax.while_loop(going, sweep, first)
-    off = jnp.max(jnp.abs(p - before) * diagonal)
-    return p[np.argsort(order).astype(np.int32)].reshape(c.shape), off
+    off = jnp.max(jnp.abs(p - before) * _by_direction(jnp.diag(A).reshape(c.shape)))
+    return _by_contact(p, c.shape[0]), off
 
 
-def _order(count: int) -> np.ndarray:
-    """The rows (three for each contact) in the order of the sweep."""
-    return np.array(
-        [3 * k + direction for direction in (0, 2, 1) for k in range(count)], dtype=np.int32
-    )
+def swept_in_box(
+    A: Square, c: Impulses, friction: AnyArray, active: AnyArray, sweeps: int
+) -> Impulses:
+    """The impulses of `impulses_in_box`, whose derivative is that of the sweeps, in both modes."""
+    G, g = _shares(A, c, active)
+    sweep = jax.checkpoint(lambda p, _: (_sweep(G, g, friction, p), None))
+    return _by_contact(jax.lax.scan(sweep, jnp.zeros_like(g), length=sweeps)[0], c.shape[0])
+
+
+def _shares(A: Square, c: Impulses, active: AnyArray) -> tuple[Square, Rows]:
+    """`G` and `g` of `p = g + G p`, the rows in the order of the sweep; zero where contacts are not active."""
+    order = np.arange(c.size, dtype=np.int32).reshape(c.shape)[:, SWEPT].T.reshape(-1)
+    A, acts = A[order][:, order], jnp.tile(active, 3)
+    share = jnp.where(acts, -1.0 / jnp.diag(A), 0.0)
+    return share[:, None] * A, share * _by_direction(c)
+
+
+def _by_direction(x: Impulses) -> Rows:
+    """Three numbers for each contact, as rows in the order of the sweep."""
+    return jnp.concatenate([x[:, d] for d in SWEPT])
+
+
+def _by_contact(p: Rows, count: int) -> Impulses:
+    """Rows in the order of the sweep, as three numbers for each contact."""
+    return jnp.stack([p[d * count : (d + 1) * count] for d in SWEPT], axis=1)
 
 
 def _sweep(G: Square, g: Rows, friction: AnyArray, p: Rows) -> Rows:
@@ -71,14 +89,14 @@ def _sweep(G: Square, g: Rows, friction: AnyArray, p: Rows) -> Rows:
 
 
 @jax.custom_jvp
-def following_in_box(
+def box_moved(
     A: Square, p: Impulses, w: Impulses, friction: AnyArray, active: AnyArray
 ) -> Impulses:
-    """As `following` in `solve.py`."""
+    """`p`, with the derivative of the equations that it solves: as `following` in `solve.py`."""
     return p
 
 
-@following_in_box.defjvp
+@box_moved.defjvp
 def _following_jvp(primals: tuple, tangents: tuple) -> tuple:
     """Rows that are free keep `w = 0`, rows at a bound move with it."""
     A, p, _, friction, active = primals
@@ -96,31 +114,13 @@ def _following_jvp(primals: tuple, tangents: tuple) -> tuple:
         -1
     )
     # tangents before normals: their part of the matrix is symmetric, its pivots are positive
-    order = np.array(
-        [3 * k + direction for direction in (1, 2, 0) for k in range(count)], dtype=np.int32
-    )
     own = np.tile(np.eye(count), (3, 1))
     held = (
         np.eye(3 * count)
         - np.concatenate([np.zeros((3 * count, 2 * count)), own], axis=1) * by_normal[:, None]
     )
-    moved = dw.reshape(-1)[order]
+    moved = jnp.roll(dw, -1, axis=1).T.reshape(-1)
     given = by_friction * jnp.tile(dfriction, 3)
-    M = jnp.where(free[:, None], A[order][:, order], held)
-    dp = eliminated(M, jnp.where(free, -moved, given))
-    return p, dp[np.argsort(order).astype(np.int32)].reshape(p.shape)
-
-
-def eliminated(M: Square, r: Rows) -> Rows:
-    """`M⁻¹ r` by elimination in the order of the rows."""
-    rows: list[tuple[AnyArray, AnyArray]] = []
-    for _ in range(r.shape[0]):
-        inverse = 1.0 / M[0, 0]
-        rows.append((M[0] * inverse, r[0] * inverse))
-        top, right = rows[-1]
-        r = r[1:] - M[1:, 0] * right
-        M = M[1:, 1:] - M[1:, 0, None] * top[None, 1:]
-    x = jnp.zeros(0, r.dtype)
-    for top, right in reversed(rows):
-        x = jnp.concatenate([(right - top[1:] @ x)[None], x])
-    return x
+    M = jnp.where(free[:, None], tangents_first(A), held)
+    dp = linear_solve(M, jnp.where(free, -moved, given))
+    return p, jnp.roll(dp.reshape(3, count).T, 1, axis=1)

@@ -12,23 +12,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.contact.box_friction import following_in_box, impulses_in_box
 from isthmus.contact.geometry import Touch
+from isthmus.contact.meeting import meeting_of
 from isthmus.contact.penalty import contact_rows
-from isthmus.contact.solve import Impulses, following, impulses
-from isthmus.dynamics.factor import Factor, factored, inverse_times, solve_transposed
+from isthmus.contact.solution import ContactProblem, Method, solution
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import Kinematics
 from isthmus.model.model import Model
 from isthmus.model.state import prescribed_rows
 from isthmus.networks.signals import Signal
-from isthmus.record import Record
 from isthmus.spatial.products import mm, mtv, mv
 from isthmus.spatial.vectors import skew
 from isthmus.types import AnyArray, Joints, Scalar
-
-RIGID = 1e-12
-"""Share of the largest mobility below which there is none."""
 
 
 def contact_jacobian(
@@ -78,50 +73,15 @@ def after_impulses(
 
     softness = jnp.repeat(pick(model.contact_softness), 3, total_repeat_length=3 * count)
 
-    def act() -> tuple[AnyArray, Scalar, Joints, Joints]:
-        meeting = _meeting(model, inertia, J, softness, coupled)
-        p, off = _solved(model, meeting, c, plastic, friction, active, e)
-        return p, off, meeting.jump(p), meeting.jump(still[:, None] * p)
-
-    nothing = jnp.zeros_like(v)
-    rest = lambda: (jnp.zeros_like(c), jnp.zeros((), c.dtype), nothing, nothing)
-    p, off, jump, shift = jax.lax.cond(jnp.any(active), act, rest)
-    signal("contact/residual", off)
-    found = _published(touching, rows, p, dt, signal)
-    if found is not p:
-        meeting = _meeting(model, inertia, J, softness, coupled)
-        jump, shift = meeting.jump(found), meeting.jump(still[:, None] * found)
-    moved = v + dt * a + jump
-    return moved, dt * moved - shift if model.contact_order == "impact" else dt * moved
-
-
-class Meeting(Record):
-    """A mechanism as impulses feel it."""
-
-    H: Float[AnyArray, "n n"]
-    L: Factor
-    """Of `H`."""
-    J: Float[AnyArray, "rows n"]
-    soft: Float[AnyArray, " rows"]
-    """Speed that 1 N·s gives the contacts themselves [1/kg]."""
-    A: Float[AnyArray, "rows rows"]
-    """`J H⁻¹ Jᵀ + diag(soft)`: velocities that impulses give [1/kg]; held fixed in derivatives."""
-
-    def jump(self, p: Impulses) -> Joints:
-        """What impulses do to the velocity of the joints."""
-        return inverse_times(self.H, self.L, self.J.T @ p.reshape(-1))
-
-    def yields(self, p: Impulses) -> Impulses:
-        """`A p`, with all its derivatives."""
-        return (self.J @ self.jump(p) + self.soft * p.reshape(-1)).reshape(p.shape)
-
-
-def _meeting(model: Model, H: AnyArray, J: AnyArray, softness: AnyArray, coupled: bool) -> Meeting:
-    held, still = jax.lax.stop_gradient((H, J))
-    L = factored(model, held, coupled)
-    Y = solve_transposed(L, still.T)
-    soft = softness + _yielding(jnp.sum(Y * Y, axis=0))
-    return Meeting(H, L, J, soft, Y.T @ Y + jnp.diag(jax.lax.stop_gradient(soft)))
+    meeting = meeting_of(model, inertia, J, softness, coupled)
+    method = Method(model.contact_order, model.contact_sweeps, model.contact_newton)
+    found = solution(method, ContactProblem(meeting, c, plastic, friction, e, active))
+    signal("contact/residual", found.off)
+    p = _published(touching, rows, found.p, dt, signal)
+    moved = v + dt * a + (found.jump if p is found.p else meeting.jump(p))
+    if model.contact_order != "impact":
+        return moved, dt * moved
+    return moved, dt * moved - meeting.jump(still[:, None] * p)
 
 
 def _when(
@@ -149,57 +109,6 @@ def _yielding_joints(model: Model, H: AnyArray, J: AnyArray) -> tuple[AnyArray, 
     _, given = prescribed_rows(model)
     free = jnp.ones(model.dof, J.dtype).at[given].set(0.0)
     return H * free[:, None] * free[None] + jnp.diag(1.0 - free), J * free[None]
-
-
-def _yielding(mobility: AnyArray) -> AnyArray:
-    """What is added to the diagonal: a number in directions in which the mechanism cannot move at all."""
-    most = jnp.max(mobility)
-    return jnp.where(mobility <= RIGID * most, most, 0.0)
-
-
-def _solved(
-    model: Model,
-    meeting: Meeting,
-    c: Impulses,
-    plastic: Impulses,
-    friction: AnyArray,
-    active: AnyArray,
-    e: AnyArray,
-) -> tuple[Impulses, Scalar]:
-    """The impulses, and by how much velocities are off."""
-    box = model.contact_order == "b"
-
-    def solved(c: Impulses) -> tuple[Impulses, Scalar]:
-        given = meeting.A, *jax.lax.stop_gradient((c, friction)), active
-        if box:
-            p, off = impulses_in_box(*given, model.contact_sweeps)
-        else:
-            p, off = impulses(*given, model.contact_sweeps, model.contact_newton)
-        follow = following_in_box if box else following
-        return follow(meeting.A, p, meeting.yields(p) + c, friction, active), off
-
-    p, off = solved(c)
-    if box:
-        return p, off
-    gains = jnp.any(e > 0.0) & (_work(meeting, plastic, p) > 0.0)
-    return jax.lax.cond(
-        gains, lambda: (_tamed(meeting, plastic, p, solved(plastic)[0]), off), lambda: (p, off)
-    )
-
-
-def _work(meeting: Meeting, w: Impulses, p: Impulses) -> Scalar:
-    """Energy [J] that impulses bring in, where velocities were `w` before."""
-    return jnp.sum(p * (w + 0.5 * meeting.yields(p)))
-
-
-def _tamed(meeting: Meeting, w: Impulses, p: Impulses, plastic: Impulses) -> Impulses:
-    """Between the impulses without restitution and those with it: as much as brings in no energy."""
-    d = p - plastic
-    start = jnp.minimum(_work(meeting, w, plastic), 0.0)
-    slope, curve = jnp.sum(d * (w + meeting.yields(plastic))), 0.5 * jnp.sum(d * meeting.yields(d))
-    root = jnp.sqrt(jnp.maximum(slope * slope - 4.0 * curve * start, 0.0))
-    share = jnp.clip((root - slope) / jnp.maximum(2.0 * curve, 1e-300), 0.0, 1.0)
-    return plastic + share * d
 
 
 def _published(

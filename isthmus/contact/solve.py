@@ -26,6 +26,8 @@ RESTING = 1e-13
 """Sweeps that change no impulse by more than this share of the largest one are the last."""
 REDUNDANT = 1e-10
 """Share of the diagonal that keeps the matrix of Newton steps regular where contacts share a load."""
+UNROLLED = 24
+"""Rows of a linear system up to which its elimination is written out."""
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(4, 5))
@@ -82,8 +84,7 @@ def _moved(
     steps = _steps(A)
     change = lambda w, friction: p - _projected(p - steps * w, friction, active)
     moved = jax.jvp(change, (w, friction), (dw, dfriction))[1]
-    J = _slope(A, w, friction, active, p)
-    return -jnp.linalg.solve(J, moved.reshape(-1)).reshape(p.shape)
+    return -_by_slope(_slope(A, w, friction, active, p), moved)
 
 
 def _steps(A: Square) -> Impulses:
@@ -165,8 +166,7 @@ def _newton(
     def step(state: tuple) -> tuple:
         n, p, d, off, _ = state
         w = (A @ p.reshape(-1)).reshape(p.shape) + c
-        J = _slope(A, w, friction, active, p)
-        tried = p - jnp.linalg.solve(J, d.reshape(-1)).reshape(p.shape)
+        tried = p - _by_slope(_slope(A, w, friction, active, p), d)
         tried = _projected(tried, friction, active)
         new = difference(tried)
         better = off_by(new) < off
@@ -200,7 +200,47 @@ def _slope(A: Square, w: Impulses, friction: AnyArray, active: AnyArray, p: Impu
     top = jnp.concatenate([on[:, None], jnp.zeros((count, 2), A.dtype)], axis=1)
     below = jnp.concatenate([by_normal[:, :, None], across], axis=2)
     D = jnp.concatenate([top[:, None], below], axis=1)  # of the projection, block by block
-    regular = A + REDUNDANT * jnp.diag(jnp.diag(A))
+    regular = A * (1.0 + REDUNDANT * np.eye(size))
     G = (np.eye(size) - steps.reshape(-1)[:, None] * regular).reshape(count, 3, size)
     moved = jnp.sum(D[:, :, :, None] * G[:, None, :, :], axis=2)
     return np.eye(size) - moved.reshape(size, size)
+
+
+def _by_slope(J: Square, r: Impulses) -> Impulses:
+    """`J⁻¹ r` for a slope `J`; tangents are eliminated before normals, which keeps the pivots positive."""
+    count, size = r.shape[0], r.size
+    x = linear_solve(tangents_first(J), jnp.roll(r, -1, axis=1).T.reshape(size))
+    return jnp.roll(x.reshape(3, count).T, 1, axis=1)
+
+
+def tangents_first(A: Square) -> Square:
+    """The matrix with its rows and columns sorted by direction: first tangents, second ones, normals.
+
+    By slices, not by indices: native code would lose the values of indices in the branches of a gradient.
+    """
+    count = A.shape[0] // 3
+    parts = jnp.roll(A.reshape(count, 3, count, 3), (-1, -1), axis=(1, 3))
+    return parts.transpose(1, 0, 3, 2).reshape(A.shape)
+
+
+def linear_solve(M: Square, r: Float[AnyArray, " rows"]) -> Float[AnyArray, " rows"]:
+    """`M⁻¹ r`; small systems are eliminated in the order of the rows, so that native code needs no branch."""
+    if r.shape[0] > UNROLLED:
+        return jnp.linalg.solve(M, r)
+    solve = lambda M: lambda _, r: _eliminated(M, r)
+    return jax.lax.custom_linear_solve(lambda x: M @ x, r, solve(M), solve(M.T))
+
+
+def _eliminated(M: Square, r: Float[AnyArray, " rows"]) -> Float[AnyArray, " rows"]:
+    """`M⁻¹ r` by elimination in the order of the rows."""
+    rows: list[tuple[AnyArray, AnyArray]] = []
+    for _ in range(r.shape[0]):
+        inverse = 1.0 / M[0, 0]
+        rows.append((M[0] * inverse, r[0] * inverse))
+        top, right = rows[-1]
+        r = r[1:] - M[1:, 0] * right
+        M = M[1:, 1:] - M[1:, 0, None] * top[None, 1:]
+    x = jnp.zeros(0, r.dtype)
+    for top, right in reversed(rows):
+        x = jnp.concatenate([(right - top[1:] @ x)[None], x])
+    return x

@@ -32,6 +32,16 @@ class Frame:
 
 
 @dataclasses.dataclass(frozen=True)
+class Touch:
+    """What a file says about how a shape touches others."""
+
+    kind: str = ""
+    """`impulse` or `penalty`, where the file says that the shape touches the ground; else empty."""
+    numbers: tuple[tuple[str, Numbers], ...] = ()
+    """Such as `("friction", (0.7,))`: the fields of `ist.Contact`, one number or one for each contact of the shape."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Shape:
     """A collision shape, fixed to a link or, where `link` is None, to the world."""
 
@@ -43,6 +53,7 @@ class Shape:
     """[m] sphere: radius, -, -; capsule, cylinder: radius, half-length along z, -; box: half-widths; else zeros."""
     points: tuple[Numbers, ...] = ()
     """Corners of the convex hull, in the shape's frame [m]; for kind `points` only."""
+    touch: Touch = Touch()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,6 +129,8 @@ class Joint:
     """Torques that follow sine and cosine of the position [N·m or N]."""
     cogging_periods: Numbers | Number = 1.0
     """Periods of that sine and cosine in a turn, or in a metre."""
+    play: Numbers | Number = 0.0
+    """Free travel within which spring and PD controller pull at nothing [rad or m]."""
     motor_constant: Numbers | Number = 1.0
     """Motor torque for one unit of the command [N·m or N]."""
     armature: Numbers | Number = 0.0
@@ -131,6 +144,7 @@ class Joint:
 EXTRAS = (
     "stiction", "stiction_speed", "load_friction", "torque_offset",
     "cogging_sin", "cogging_cos", "cogging_periods", "motor_constant",
+    "play",
 )  # fmt: skip
 """Fields of a joint that no file format but ours has a place for."""
 PER_DOF = (
@@ -181,5 +195,7 @@ class Description:
     """[m/s²]"""
     timestep: float | None = None
     """What the file suggests [s]."""
+    impulses: tuple[tuple[str, str | int], ...] = ()
+    """Options of `ist.with_contact`: `order`, `sweeps`, `newton`."""
     source: str = ""
     """The file it came from, for messages."""

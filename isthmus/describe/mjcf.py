@@ -23,6 +23,7 @@ from isthmus.describe.mjcf_bodies import Tree, floats
 from isthmus.describe.mjcf_left_out import LeftOut, name_at, note_the_rest
 from isthmus.describe.mjcf_mimics import mimics_of
 from isthmus.describe.mjcf_shapes import points_of, shapes_of
+from isthmus.describe.mjcf_touch import Touches
 from isthmus.describe.mujoco_log import collected_warnings
 from isthmus.describe.notes import say
 from isthmus.describe.options import ground_height, must_be_one_of, with_ground
@@ -59,9 +60,9 @@ def read_mjcf(
     same axes, whose origin is the anchor of its last hinge or ball; where that is not the body's
     own origin, the point `NAME_frame` is. Of several joints in a body, all but the last carry a
     massless link `BODY_JOINT`. Sites are points; geoms that may collide are shapes, unless the file
-    disables contacts. Ends of travel, dry friction and bounds on motor torque obey our smooth laws,
-    not MuJoCo's constraints. A command belongs to a degree of freedom, not to an actuator, and a
-    joint without actuator takes its command as torque.
+    disables contacts; their sliding friction is read. Ends of travel, dry friction and bounds on
+    motor torque obey our smooth laws, not MuJoCo's constraints. A command belongs to a degree of
+    freedom, not to an actuator, and a joint without actuator takes its command as torque.
 
     Args:
         base: the file says what moves; `free` is refused where nothing hangs by a free joint.
@@ -150,16 +151,18 @@ def _description(m: Any, source: str, left: LeftOut) -> Description:
     tree = Tree(m, left)
     motors = Motors(m, tree.joint_names, left)
     mimics, used = mimics_of(m, tree.joint_names, motors.actuators)
+    touches = Touches(m)
     name = name_at(m, 0)
     found = Description(
         name if name != UNNAMED else Path(source).stem or "mechanism",
         tuple(tree.links),
         tuple(_completed(joint, motors.efforts, mimics) for joint in tree.joints),
         points=points_of(m, tree),
-        shapes=shapes_of(m, tree, left),
+        shapes=shapes_of(m, tree, touches, left),
         actuators=tuple(motors.actuators.values()),
         gravity=(0.0, 0.0, 0.0) if m.opt.disableflags & NO_GRAVITY else floats(m.opt.gravity),
         timestep=float(m.opt.timestep),
+        impulses=touches.impulses,
         source=source,
     )
     note_the_rest(m, left, used)

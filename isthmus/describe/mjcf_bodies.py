@@ -64,8 +64,8 @@ class Tree:
         wishes = [f"{self.body_names[body]}_joint" for body in m.jnt_bodyid]
         self.joint_names = _names(m, m.name_jntadr, wishes)
         """By MuJoCo's number of the joint."""
-        self._welds = _texts(m, WELD)
-        self._own = _numerics(m)
+        self._welds = texts(m, WELD)
+        self._own = numerics(m)
         self._links_taken, self._joints_taken = set(self.body_names), set(self.joint_names)
         for body in range(1, m.nbody):
             self._add_body(body)
@@ -181,7 +181,7 @@ def _names(m: Any, addresses: Any, wishes: list[str]) -> list[str]:
     return names
 
 
-def _texts(m: Any, start: str) -> dict[str, str]:
+def texts(m: Any, start: str) -> dict[str, str]:
     """The custom texts whose names begin with `start`, by the rest of their names."""
     names = [name_at(m, address) for address in m.name_textadr]
     spans = zip(names, m.text_adr, m.text_size, strict=True)
@@ -189,7 +189,7 @@ def _texts(m: Any, start: str) -> dict[str, str]:
     return {n.removeprefix(start): t for n, t in texts.items() if n.startswith(start)}
 
 
-def _numerics(m: Any) -> dict[str, float | Floats]:
+def numerics(m: Any) -> dict[str, float | Floats]:
     """The custom numbers, by name."""
     names = [name_at(m, address) for address in m.name_numericadr]
     spans = zip(names, m.numeric_adr, m.numeric_size, strict=True)

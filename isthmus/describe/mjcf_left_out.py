@@ -8,16 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
-
 from isthmus.errors import first_of
 
 DISABLED = {"filterparent": 1 << 10, "actuation": 1 << 11}
 """Bits of `mjtDisableBit` that have no counterpart."""
 OVERRIDE = 1 << 0
 """Of `mjtEnableBit`."""
-FRICTION = (1.0, 0.005, 0.0001)
-"""MuJoCo's default, as `condim` 3 is."""
 
 
 class LeftOut:
@@ -86,14 +82,3 @@ def _note_options(m: Any, left: LeftOut) -> None:
             left.add("the disabled flag", flag)
     if m.opt.enableflags & OVERRIDE:
         left.add("the enabled flag", "override")
-
-
-def note_contact_numbers(m: Any, i: int, name: str, left: LeftOut) -> None:
-    """What a colliding geom says about its contacts, where that is not MuJoCo's default."""
-    usual = np.allclose(m.geom_friction[i], FRICTION) and m.geom_condim[i] == 3
-    if not usual or m.geom_margin[i] or m.geom_gap[i]:
-        left.add("contact friction, condim, margin or gap of geom", name)
-    if m.geom_contype[i] != 1 or m.geom_conaffinity[i] != 1:
-        left.add("collision mask (it may touch all others) of geom", name)
-    if m.geom_adhesion[i] or m.geom_surfacevel[i].any():
-        left.add("adhesion or surface velocity of geom", name)

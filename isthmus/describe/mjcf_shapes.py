@@ -8,7 +8,8 @@ from typing import Any
 from isthmus.describe.description import Point, Shape, ShapeKind
 from isthmus.describe.meshes import hull
 from isthmus.describe.mjcf_bodies import CONSTRAINT, Tree, floats
-from isthmus.describe.mjcf_left_out import LeftOut, name_at, note_contact_numbers
+from isthmus.describe.mjcf_left_out import LeftOut, name_at
+from isthmus.describe.mjcf_touch import Touches
 from isthmus.describe.notes import free_name
 from isthmus.describe.urdf_shapes import with_names
 
@@ -27,14 +28,14 @@ KINDS: dict[str, tuple[ShapeKind, int]] = {
 """Our kind, and how many of MuJoCo's three numbers count; they mean the same."""
 
 
-def shapes_of(m: Any, tree: Tree, left: LeftOut) -> tuple[Shape, ...]:
+def shapes_of(m: Any, tree: Tree, touches: Touches, left: LeftOut) -> tuple[Shape, ...]:
     """The geoms that may touch something; none at all where the file disables contacts."""
     if m.opt.disableflags & (CONTACT | CONSTRAINT):
         return ()
-    return with_names(list(_shapes(m, tree, left)))
+    return with_names(list(_shapes(m, tree, touches, left)))
 
 
-def _shapes(m: Any, tree: Tree, left: LeftOut) -> Iterator[Shape]:
+def _shapes(m: Any, tree: Tree, touches: Touches, left: LeftOut) -> Iterator[Shape]:
     for i in range(m.ngeom):
         if not (m.geom_contype[i] or m.geom_conaffinity[i]):
             continue
@@ -43,7 +44,6 @@ def _shapes(m: Any, tree: Tree, left: LeftOut) -> Iterator[Shape]:
         if word not in KINDS:
             left.add(f"shape ({word}) of geom", name)
             continue
-        note_contact_numbers(m, i, name, left)
         kind, used = KINDS[word]
         place = tree.places[body]
         yield Shape(
@@ -53,6 +53,7 @@ def _shapes(m: Any, tree: Tree, left: LeftOut) -> Iterator[Shape]:
             place.of(m.geom_pos[i], m.geom_quat[i]),
             (*floats(m.geom_size[i, :used]), *(0.0,) * (3 - used)),
             _corners(m, m.geom_dataid[i]) if word == "mesh" else (),
+            touches.of(i, name, left),
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from isthmus.describe.attributes import Attributes
 from isthmus.describe.checks import SIZES
-from isthmus.describe.description import Shape, ShapeKind
+from isthmus.describe.description import Shape, ShapeKind, Touch
 from isthmus.describe.files import PathLike, find_file
 from isthmus.describe.meshes import hull_of_file
 from isthmus.describe.notes import Notes, free_name
@@ -26,6 +26,8 @@ NEEDS_EXTRA = (
     " shapes were left out: {}."
 )
 KINDS = (*SIZES, "mesh")
+TOUCH = {"lateral_friction": "friction", "restitution": "restitution"}
+"""Elements in <contact>, which Bullet reads, and what they are in `ist.Contact`."""
 
 
 class ShapeReader:
@@ -45,6 +47,7 @@ class ShapeReader:
 
     def shapes(self, link: str, element: Element) -> Iterator[Shape]:
         """The shapes of a link, without names."""
+        touch = self._touch(link, element.first("contact"))
         for collision in element.all("collision"):
             geometry = collision.first("geometry")
             children = geometry.children if geometry is not None else []
@@ -57,7 +60,21 @@ class ShapeReader:
             frame = read.frame(collision)
             if shape is not None:
                 name = collision.attributes.get("name", "").strip()
-                yield dataclasses.replace(shape, name=name, frame=frame)
+                yield dataclasses.replace(shape, name=name, frame=frame, touch=touch)
+
+    def _touch(self, link: str, contact: Element | None) -> Touch:
+        read = Attributes(f"link {link!r}", self.notes)
+        found = (
+            []
+            if contact is None
+            else [(name, contact.first(tag), tag) for tag, name in TOUCH.items()]
+        )
+        numbers = [
+            (name, (read.number(e, "value", called=tag),))
+            for name, e, tag in found
+            if e is not None
+        ]
+        return Touch(numbers=tuple(numbers))
 
     def _shape(self, link: str, solid: Element, read: Attributes) -> Shape | None:
         if solid.tag == "mesh":

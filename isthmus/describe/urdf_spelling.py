@@ -10,6 +10,7 @@ import difflib
 
 from isthmus.describe.description import EXTRAS
 from isthmus.describe.notes import Notes, where
+from isthmus.describe.urdf_shapes import TOUCH
 from isthmus.describe.xml_lines import Element
 
 CHILDREN = {
@@ -53,13 +54,23 @@ ALMOST = 0.75
 
 UNREAD = "no such element is known here, so it was ignored: {}."
 UNKNOWN = "no such attribute is known here, so it was ignored: {}."
-CONTACT = "numbers in <contact> have no meaning here, ist.Contact has its own: {}."
+CONTACT = (
+    "contact numbers of other programs that have no meaning here, ist.Contact has its own: {}."
+)
+GAZEBO = frozenset(
+    "mu mu1 mu2 fdir1 slip1 slip2 kp kd min_depth minDepth max_vel maxVel maxContacts soft_cfm soft_erp".split()
+)
+"""Elements in <gazebo> that are numbers of a contact; they stand in text, as no number of URDF itself does."""
 TWICE = "an element may stand there once, so only the first one was read: {}."
 
 
 def check_spelling(root: Element, notes: Notes) -> None:
     """Collects a doubt for each element and attribute that looks like a mistake."""
     _inside(root, "the robot", notes)
+    for alien in root.all("gazebo"):
+        if found := dict.fromkeys(e.tag for e in reversed([*alien.walk()]) if e.tag in GAZEBO):
+            of = alien.attributes.get("reference", "").strip()
+            notes.doubt(CONTACT, f"{', '.join(found)} in <gazebo> of {of!r}{where(alien.line)}")
     for top in (*root.all("link"), *root.all("joint")):
         _within(top, f"{top.tag} {top.attributes.get('name', '').strip()!r}", notes)
 
@@ -84,7 +95,8 @@ def _inside(element: Element, owner: str, notes: Notes) -> None:
                 notes.doubt(TWICE, f"<{child.tag}> of {owner}{where(child.line)}")
             seen.add(child.tag)
         elif child.tag == "contact" and element.tag == "link":
-            notes.doubt(CONTACT, f"{owner}{where(child.line)}")
+            if found := [e.tag for e in child.children if e.tag not in TOUCH]:
+                notes.doubt(CONTACT, f"{', '.join(found)} of {owner}{where(child.line)}")
         elif child.tag not in FRIENDS and (close := _closest(child.tag, known)):
             notes.doubt(
                 UNREAD, f"<{child.tag}> of {owner}{where(child.line)}, perhaps <{close}> was meant"

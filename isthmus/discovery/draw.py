@@ -1,7 +1,7 @@
 """Which input drives which output, as a picture: outputs in rows, inputs in columns, as in NeuralSim (figure 10).
 
 The darker a cell, the more that input explains of what the model without any correction lacks at that output; a frame
-marks what was named in the end. What reads nothing, such as an inertia, stands in the first column.
+marks what was named in the end. What reads nothing, such as an inertia, stands in a column of its own.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -49,7 +50,7 @@ class Term:
     kind: Kind = dataclasses.field(repr=False, compare=False)
 
     def __str__(self) -> str:
-        law = self.kind.text.format(*self.shape).replace("x", self.signal or "x")
+        law = re.sub(r"\bx\b", lambda _: self.signal or "x", self.kind.text.format(*self.shape))
         if self.name == "offset":
             law = ""
         parts = law.split(", ") if len(self.coefficients) > 1 else [law]

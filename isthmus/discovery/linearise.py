@@ -96,6 +96,7 @@ def with_door(model: Model) -> Model:
 
 def look(model: Model, rows: Rows, scheme: Integrator, substeps: int) -> Look:
     """One step from each row, made in `substeps` parts."""
+    scheme = scheme if model.delay_steps else dataclasses.replace(scheme, substeps=1)
     run = _looking(scheme)
     given = (model, rows, np.int64(substeps))
     example = (model, jax.tree.map(lambda x: x[0], rows), np.int64(1))
@@ -105,8 +106,6 @@ def look(model: Model, rows: Rows, scheme: Integrator, substeps: int) -> Look:
 
 
 def _looking(scheme: Integrator) -> Any:
-    once = dataclasses.replace(scheme, substeps=1)
-
     def run(model: Model, row: Rows, substeps: AnyArray) -> tuple:
         signal = Signals(model, row.memory, row.dt)
         state = State(row.q, row.v, row.memory, row.time)
@@ -116,7 +115,7 @@ def _looking(scheme: Integrator) -> Any:
             after = advance(model, state, row.control, row.dt, scheme)[0]
         else:
             h = row.dt / substeps.astype(row.q.dtype)
-            part = lambda _, s: advance(model, s, row.control, h, once)[0]
+            part = lambda _, s: advance(model, s, row.control, h, scheme)[0]
             after = jax.lax.fori_loop(0, substeps, part, _floating(state))
         return _missed(model, after, row), acting.motor, acting.kinematics.velocity, J
 

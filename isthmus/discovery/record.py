@@ -64,6 +64,11 @@ def record_of(problem: Problem) -> Record:
         raise BadLog(
             f"{missing[0]} has no joint positions: discover needs measured states; give q, or fit without discover."
         )
+    if silent := [log.name for log in problem.logs if _does_not_say_what_acted(log)]:
+        raise BadLog(
+            f"{silent[0]} has measured motor torques but no commands, and discover simulates: give the torques as "
+            "'joint/control'."
+        )
     logs = [_continuous(model, log) for log in problem.logs]
     if not all(log.measured[1] for log in logs):
         logs = [log if log.measured[1] else _smoothed(model, log) for log in logs]
@@ -92,6 +97,10 @@ def record_of(problem: Problem) -> Record:
         start=start, sigma=sigma, notes=tuple(notes),
         position=np.concatenate([_displacement(model, log.start_q[:-1]) for log in logs]),
     )  # fmt: skip
+
+
+def _does_not_say_what_acted(log: Log) -> bool:
+    return log.control.torque is None and "joint/motor_torque" in log.signals
 
 
 def _steps(problem: Problem) -> int:

@@ -15,6 +15,7 @@ from isthmus.discovery.candidates import Candidate, changed
 from isthmus.discovery.linearise import Slopes, slopes, with_door
 from isthmus.discovery.record import Record
 from isthmus.discovery.score import Columns, Products, fitted, gain, heldout, products
+from isthmus.errors import BadStart
 from isthmus.identify.parameters.parameters import Parameters
 from isthmus.model.model import Model
 from isthmus.simulate.integrate import Integrator
@@ -84,7 +85,13 @@ class Stand:
         stage, everything = self.stage, (*self.taken, *candidates)
         columns = Columns(self.free_columns(), everything)
         found = self._with_feedback(stage.slopes(self.model()))
-        return products(stage.record, found, columns, whiten=stage.whiten), columns
+        p = products(stage.record, found, columns, whiten=stage.whiten)
+        if p.left_out == stage.record.windows:
+            raise BadStart(
+                "every window of the logs diverges from its measured start: check units and signs of the logs, and the "
+                "start of what is free."
+            )
+        return p, columns
 
     def _with_feedback(self, found: Slopes) -> Slopes:
         """The linearised steps with how the forces that were taken change with the state."""

@@ -8,19 +8,17 @@ from jaxtyping import Float
 
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.passive import positions
+from isthmus.dynamics.smooth import dead_zone, saturate, through_dead_zone
 from isthmus.model.model import Model
 from isthmus.types import AnyArray, Coordinates, Joints, Scalar
-
-SOFTNESS = 0.1
-"""Share of the largest torque within which saturation sets in; below `1 − SOFTNESS` nothing changes."""
 
 
 @exact
 def motor_torque(model: Model, command: Joints, q: Coordinates, v: Joints) -> Joints:
     """Torque of the motors [N·m, N], for commands that are torques, or positions [rad, m] of a PD controller.
 
-    Both are multiplied by the motor constant, where a joint has one: commands and PD gains are then in the motor's own
-    unit, such as A and A/rad.
+    A PD controller feels no error within ± half of the play. Both are multiplied by the motor constant, where a joint
+    has one: commands and PD gains are then in the motor's own unit, such as A and A/rad.
     """
     tau = jnp.asarray(model.joint_gear * command)
     if model.position_controlled:
@@ -29,7 +27,10 @@ def motor_torque(model: Model, command: Joints, q: Coordinates, v: Joints) -> Jo
             jnp.asarray(x)[rows] for x in (model.joint_gear, model.joint_kp, model.joint_kd)
         )
         position, speed = gear * positions(model, q)[rows], gear * jnp.asarray(v)[rows]
-        tau = tau.at[rows].set(gear * (kp * (command[rows] - position) - kd * speed))
+        error = command[rows] - position
+        if model.playing:
+            error = dead_zone(error, _half_play(model, rows))
+        tau = tau.at[rows].set(gear * (kp * error - kd * speed))
     if model.current_driven:
         tau = model.joint_motor_constant * tau
     return tau if not model.saturated else _bounded(model, tau)
@@ -66,16 +67,11 @@ def command_for(model: Model, tau: Joints, q: Coordinates, v: Joints) -> Joints:
             jnp.asarray(x)[rows] for x in (model.joint_gear, model.joint_kp, model.joint_kd)
         )
         position, speed = gear * positions(model, q)[rows], gear * jnp.asarray(v)[rows]
-        command = command.at[rows].set(position + (command[rows] + kd * speed) / kp)
+        error = (command[rows] + kd * speed) / kp
+        if model.playing:
+            error = through_dead_zone(error, _half_play(model, rows))
+        command = command.at[rows].set(position + error)
     return command
-
-
-def saturate(x: AnyArray, bound: AnyArray) -> AnyArray:
-    """`x` limited to ±bound: unchanged up to 90 % of the bound, constant beyond 110 %, smooth between."""
-    size, soft = jnp.abs(x), SOFTNESS * bound
-    excess = jnp.maximum(size - (bound - soft), 0.0)
-    bent = x - jnp.sign(x) * excess * excess / (4.0 * soft)
-    return jnp.where(excess < 2.0 * soft, bent, jnp.sign(x) * bound)
 
 
 @exact
@@ -93,6 +89,11 @@ def delayed(
 def remembered(past: Float[AnyArray, "steps n"], command: Joints) -> Float[AnyArray, "steps n"]:
     """Past commands with this one first; the oldest is forgotten."""
     return jnp.concatenate([command[None], past[:-1]])
+
+
+def _half_play(model: Model, rows: np.ndarray) -> AnyArray:
+    """Half of the play as the motor turns [rad, m]."""
+    return 0.5 * jnp.abs(jnp.asarray(model.joint_gear)[rows]) * jnp.asarray(model.joint_play)[rows]
 
 
 def _bounded(model: Model, tau: Joints) -> Joints:

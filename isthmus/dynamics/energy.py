@@ -7,8 +7,7 @@ import jax.numpy as jnp
 
 from isthmus.dynamics.entry import entry
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics, link_inertias
-from isthmus.dynamics.passive import cogging_energy
-from isthmus.model.coordinates import minus
+from isthmus.dynamics.passive import cogging_energy, spring_energy
 from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.spatial import transforms
@@ -38,9 +37,7 @@ def kinetic_energy(model: Model, q: Coordinates, v: Joints | None) -> Scalar:
 def potential_energy(model: Model, q: Coordinates) -> Scalar:
     """Of gravity, zero for a mass at the world's origin, of joint springs and cogging [J]; stops are left out."""
     heights = _centres(model, forward_kinematics(model, q)) @ jnp.asarray(model.gravity)
-    stretch = minus(model, jnp.asarray(q), jnp.asarray(model.joint_rest_position))
-    springs = 0.5 * jnp.sum(model.joint_stiffness * jnp.square(stretch))
-    total = springs - jnp.sum(model.link_mass * heights)
+    total = spring_energy(model, q) - jnp.sum(model.link_mass * heights)
     return total + cogging_energy(model, q) if model.cogging else total
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,8 +24,6 @@ class Factor(Record):
     """`L` without its diagonal."""
     inverse: Joints
     """One over the diagonal."""
-    before: tuple[tuple[int, ...], ...] = eqx.field(static=True)
-    """For each row, the columns in which it may have entries."""
 
 
 def factored(model: Model, H: Float[AnyArray, "n n"], dense: bool = False) -> Factor:
@@ -44,12 +41,12 @@ def factored(model: Model, H: Float[AnyArray, "n n"], dense: bool = False) -> Fa
         row = H[k, up] * inverse[-1]
         rows.append(jnp.zeros(n, H.dtype).at[up].set(row))
         H = jnp.asarray(H).at[up[:, None], up[None]].add(-row[:, None] * row[None])
-    return Factor(jnp.stack(rows[::-1]), jnp.stack(inverse[::-1]), before)
+    return Factor(jnp.stack(rows[::-1]), jnp.stack(inverse[::-1]))
 
 
 @functools.lru_cache(maxsize=256)
 def _before(sizes: tuple[int, ...], parents: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """The degrees of freedom between each one and the root; `sizes`: how many each joint has."""
+    """For each row of `L`, the columns in which it may have entries: the degrees of freedom between it and the root."""
     start = np.cumsum([0, *sizes])
     chains: list[list[int]] = []
     for i, parent in enumerate(parents):
@@ -63,30 +60,23 @@ def _before(sizes: tuple[int, ...], parents: tuple[int, ...]) -> tuple[tuple[int
 
 def solve_transposed(L: Factor, X: Float[AnyArray, "n m"]) -> Float[AnyArray, "n m"]:
     """`L⁻ᵀ X`."""
+    rows: list[AnyArray] = []
     for k in reversed(range(X.shape[0])):
-        up = np.array(L.before[k], dtype=np.int32)
-        row = X[k] * L.inverse[k]
-        X = jnp.asarray(X).at[k].set(row).at[up].add(-L.below[k, up][:, None] * row[None])
-    return X
+        rows.append(X[k] * L.inverse[k])
+        X = X - L.below[k][:, None] * rows[-1][None]
+    return jnp.stack(rows[::-1])
 
 
 def solve(L: Factor, x: Joints) -> Joints:
     """`L⁻¹ x`."""
+    found: list[AnyArray] = []
     for k in range(x.shape[0]):
-        up = np.array(L.before[k], dtype=np.int32)
-        x = jnp.asarray(x).at[k].set((x[k] - L.below[k, up] @ x[up]) * L.inverse[k])
-    return x
+        found.append(x[k] * L.inverse[k])
+        x = x - L.below[:, k] * found[-1]
+    return jnp.stack(found)
 
 
-@jax.custom_jvp
 def inverse_times(H: Float[AnyArray, "n n"], L: Factor, x: Joints) -> Joints:
-    """`H⁻¹ x`, where `L` is the factor of `H`; its derivative needs none of `L`."""
-    return solve(L, solve_transposed(L, x[:, None])[:, 0])
-
-
-@inverse_times.defjvp
-def _inverse_times_jvp(primals: tuple, tangents: tuple) -> tuple[Joints, Joints]:
-    H, L, x = primals
-    dH, _, dx = tangents
-    y = inverse_times(H, L, x)
-    return y, inverse_times(H, L, dx - dH @ y)
+    """`H⁻¹ x`, where `L` is the factor of `H`; its derivative needs none of `L`, and its transpose is itself."""
+    solved = lambda _, x: solve(L, solve_transposed(L, x[:, None])[:, 0])
+    return jax.lax.custom_linear_solve(lambda y: H @ y, x, solved, symmetric=True)

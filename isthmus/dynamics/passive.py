@@ -7,6 +7,7 @@ import numpy as np
 
 from isthmus.dynamics.entry import entry
 from isthmus.dynamics.exact import exact
+from isthmus.dynamics.smooth import dead_zone, dead_zone_work
 from isthmus.model.coordinates import minus, torque
 from isthmus.model.model import Model
 from isthmus.types import AnyArray, Coordinates, Joints, Scalar
@@ -22,15 +23,28 @@ def passive_torque(model: Model, q: Coordinates, v: Joints, load: Joints | None 
     `load`: motor torque [N·m, N], for friction that grows with it; None: zero.
     """
     stretch = minus(model, q, jnp.asarray(model.joint_rest_position))
-    spring = -torque(model, stretch, model.joint_stiffness * stretch)
     total = (
-        spring
+        -torque(model, stretch, model.joint_stiffness * taut(model, stretch))
         - model.joint_damping * v
         - friction_limit(model, v, load) * jnp.tanh(v / model.joint_friction_speed)
     )
     if model.cogging:
         total = total + cogging_torque(model, q)
     return total - model.joint_torque_offset if model.biased else total
+
+
+def taut(model: Model, stretch: Joints) -> Joints:
+    """The displacement from rest [rad, m] that the springs feel: what is outside ± half of the play."""
+    return dead_zone(stretch, 0.5 * model.joint_play) if model.playing else stretch
+
+
+@exact
+def spring_energy(model: Model, q: Coordinates) -> Scalar:
+    """The potential of the springs of the joints [J]."""
+    stretch = minus(model, jnp.asarray(q), jnp.asarray(model.joint_rest_position))
+    if model.playing:
+        return jnp.sum(model.joint_stiffness * dead_zone_work(stretch, 0.5 * model.joint_play))
+    return 0.5 * jnp.sum(model.joint_stiffness * jnp.square(stretch))
 
 
 @exact

@@ -22,13 +22,14 @@ from isthmus.experiments.acrobot_figures import draw_errors, draw_misses
 from isthmus.experiments.acrobot_fits import (
     CALIBRATED,
     Run,
+    chosen_terms,
     identified,
     learned,
     own_zero,
     run_of,
     zeros_of,
 )
-from isthmus.experiments.acrobot_model import LABS, LEAD, ROW, Lab, made
+from isthmus.experiments.acrobot_model import LABS, LEAD, ROW, TERMS, Lab, made
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.identify.fit import Fit
 from isthmus.model.model import Model
@@ -42,16 +43,21 @@ STRIDE = 125
 METHODS = {
     "lab": "lab's model, here",
     "lab_zeros": "lab's model, zeros from 2 s",
+    "lab_same": "lab's model, the zeros of ours",
     "blind": "parameters, zeros not known",
     "parameters": "parameters, zeros from 2 s",
+    "chosen": "terms chosen, zeros from 2 s",
     "network": "network with memory, zeros from 2 s",
 }
+JUDGED = ("lab", "lab_zeros", "lab_same", "chosen", "network")
+"""Methods that need no further fit of the run that is judged, but for its zeros."""
 MISSES = {
     "plain": "nine numbers",
     "lag": "and the torque's delay",
     "zeros": "and each run's zeros",
     "both": "both",
-    "network": "both, and a network",
+    "terms": "both, and the terms chosen",
+    "network": "these, and a network",
 }
 
 Squares = tuple[np.ndarray, ...]
@@ -65,9 +71,13 @@ class Part:
     squares: dict[str, list[Squares]]
     """Method -> run -> horizon."""
     whole: Fit
-    """All runs together."""
+    """All runs together, with the terms chosen."""
+    network: Fit | None
+    """The same with a network; None: not asked for."""
     zeros: np.ndarray
     """Of the encoders, (runs, 2) [rad]."""
+    terms: list[tuple[str, ...]]
+    """Terms that were chosen without each run, then with all runs."""
     misses: dict[str, float]
     """Root mean square over windows of 0.5 s of all runs [rad], by what is in the model."""
 
@@ -78,17 +88,53 @@ def study(settings: Settings) -> Result:
         raise BadOption("the acrobot study needs its recordings: say --data FILE or FOLDER.")
     parts: dict[str, Part] = {}
     for design, path in files(Path(settings.data)).items():
-        found = read_motion(str(path), dataset="dfki_double_pendulum")
-        runs = [run_of(m) for m in (found if isinstance(found, list) else [found])]
-        check(path, runs)
+        runs = recorded(path, at_least=2)
         settings.say(f"{design}: {len(runs)} runs")
         parts[design] = one(LABS[design], runs, settings)
     tables = (errors_table(parts), misses_table(parts), numbers_table(parts))
     figures = {
-        "runs": draw_errors({d: by_run(p) for d, p in parts.items()}, METHODS),
+        "runs": draw_errors({d: by_run(p.squares) for d, p in parts.items()}, METHODS),
         "misses": draw_misses({d: p.misses for d, p in parts.items()}, MISSES),
     }
-    return Result(tables, plain_numbers(parts), figures, notes(parts))
+    models = {d: p.whole.model for d, p in parts.items()}
+    models |= {f"{d}_network": p.network.model for d, p in parts.items() if p.network is not None}
+    return Result(tables, plain_numbers(parts), figures, notes(parts), models)
+
+
+def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]) -> Result:
+    """Further runs by the saved models of their designs, beside the lab's models with the same zeros."""
+    squares: dict[str, dict[str, list[Squares]]] = {}
+    for design, path in files(Path(str(settings.judge))).items():
+        if design not in models:
+            raise BadOption(f"{str(path)!r} is of the design {design}, which was not fitted.")
+        theirs, ours = made(LABS[design], LABS[design].numbers()), models[design]
+        known = [name for name in JUDGED if name != "network" or f"{design}_network" in models]
+        own = squares[design] = {name: [] for name in known}
+        for run in in_turn(recorded(path, at_least=1), "run"):
+            zero = own_zero(ours, run, settings)
+            own["lab"].append(judge(theirs, run, smooth=False))
+            own["lab_zeros"].append(judge(theirs, run, own_zero(theirs, run, settings)))
+            own["lab_same"].append(judge(theirs, run, zero))
+            own["chosen"].append(judge(ours, run, zero))
+            if "network" in own:
+                own["network"].append(judge(models[f"{design}_network"], run, zero))
+    each = {d: by_run(found) for d, found in squares.items()}
+    rows = [
+        (d, METHODS[name], *(f"{x:.3f}" for x in pooled(found[name])),
+         ", ".join(" / ".join(f"{x:.3f}" for x in run) for run in each[d][name]))
+        for d, found in squares.items() for name in found
+    ]  # fmt: skip
+    title = f"driven double pendulum: open-loop error of both joints on {settings.judge} [rad]"
+    table = Table(title, ("design", "model", *HORIZONS, "run by run"), tuple(rows))
+    return Result((table,), {"runs": each}, {"runs": draw_errors(each, METHODS)})
+
+
+def recorded(path: Path, *, at_least: int) -> list[Run]:
+    """The runs of a file."""
+    found = read_motion(str(path), dataset="dfki_double_pendulum")
+    runs = [run_of(m) for m in (found if isinstance(found, list) else [found])]
+    check(path, runs, at_least)
+    return runs
 
 
 def files(path: Path) -> dict[str, Path]:
@@ -103,9 +149,9 @@ def files(path: Path) -> dict[str, Path]:
     return found
 
 
-def check(path: Path, runs: list[Run]) -> None:
+def check(path: Path, runs: list[Run], at_least: int) -> None:
     """Refuses data with too few or too short runs."""
-    if len(runs) < 2:
+    if len(runs) < at_least:
         raise BadOption(f"{str(path)!r} has one run; one is kept for judging.")
     least = CALIBRATED + STRIDE + max(HORIZONS.values())
     if short := [k for k, run in enumerate(runs) if len(run.q) <= least]:
@@ -117,41 +163,62 @@ def check(path: Path, runs: list[Run]) -> None:
 
 def one(lab: Lab, runs: list[Run], settings: Settings) -> Part:
     """A design: every run judged by models that have not seen it, then all runs together."""
-    theirs = made(lab, lab.numbers())
-    squares: dict[str, list[Squares]] = {name: [] for name in METHODS}
+    squares: dict[str, list[Squares]] = {}
+    terms: list[tuple[str, ...]] = []
     for k in in_turn(range(len(runs)), "run"):
-        rest = [r for j, r in enumerate(runs) if j != k]
-        found = identified(lab, rest, settings)
-        net = learned(found, rest, settings).model
-        run, zero = runs[k], own_zero(found.model, runs[k], settings)
-        judged = {
-            "lab": judge(theirs, run, smooth=False),
-            "lab_zeros": judge(theirs, run, own_zero(theirs, run, settings)),
-            "blind": judge(found.model, run),
-            "parameters": judge(found.model, run, zero),
-            "network": judge(net, run, zero),
+        errors, kept = unseen(lab, runs, k, settings)
+        terms.append(kept)
+        for name, own in errors.items():
+            squares.setdefault(name, []).append(own)
+        seen = {
+            name: " / ".join(f"{np.sqrt(x.mean()):.3f}" for x in e) for name, e in errors.items()
         }
-        for name, errors in judged.items():
-            squares[name].append(errors)
-        seen = lambda name, judged=judged: " / ".join(
-            f"{np.sqrt(x.mean()):.3f}" for x in judged[name]
-        )
-        settings.say(
-            f"  without run {k}: parameters {seen('parameters')}, network {seen('network')} rad"
-        )
-    whole = identified(lab, runs, settings)
-    return Part(squares, whole, zeros_of(whole, len(runs)), misses(lab, runs, whole, settings))
+        said = ", ".join(f"{name} {x}" for name, x in seen.items())
+        settings.say(f"  without run {k}: {said} rad; terms: {', '.join(kept) or 'none'}")
+    terms.append(chosen_terms(lab, runs, settings))
+    whole = identified(lab, runs, settings, terms[-1])
+    network = learned(whole, runs, settings) if learns(settings) else None
+    missed = misses(lab, runs, whole, network, settings)
+    return Part(squares, whole, network, zeros_of(whole, len(runs)), terms, missed)
 
 
-def misses(lab: Lab, runs: list[Run], whole: Fit, settings: Settings) -> dict[str, float]:
+def unseen(
+    lab: Lab, runs: list[Run], k: int, settings: Settings
+) -> tuple[dict[str, Squares], tuple[str, ...]]:
+    """Errors of all methods on run `k`, all fitted and chosen without it; the terms that were chosen."""
+    theirs, run, rest = made(lab, lab.numbers()), runs[k], [*runs[:k], *runs[k + 1 :]]
+    found, terms = identified(lab, rest, settings), chosen_terms(lab, rest, settings)
+    best = identified(lab, rest, settings, terms) if terms else found
+    zero = own_zero(best.model, run, settings)
+    errors = {
+        "lab": judge(theirs, run, smooth=False),
+        "lab_zeros": judge(theirs, run, own_zero(theirs, run, settings)),
+        "lab_same": judge(theirs, run, zero),
+        "blind": judge(found.model, run),
+        "parameters": judge(found.model, run, own_zero(found.model, run, settings)),
+        "chosen": judge(best.model, run, zero),
+    }
+    if learns(settings):
+        errors["network"] = judge(learned(best, rest, settings).model, run, zero)
+    return errors, terms
+
+
+def learns(settings: Settings) -> bool:
+    """Whether a network is part of the study: by far its longest part."""
+    return str(settings.option("network", "yes")) != "no"
+
+
+def misses(
+    lab: Lab, runs: list[Run], whole: Fit, network: Fit | None, settings: Settings
+) -> dict[str, float]:
     """What each part of the model takes off the error of short windows, all runs fitted together."""
     fits = {
         "plain": identified(lab, runs, settings, zeros=False, lag=False),
         "lag": identified(lab, runs, settings, zeros=False),
         "zeros": identified(lab, runs, settings, lag=False),
-        "both": whole,
-        "network": learned(whole, runs, settings),
-    }
+        "both": identified(lab, runs, settings),
+        "terms": whole,
+    } | ({} if network is None else {"network": network})
     return {name: found.errors["joint/position"][1] for name, found in fits.items()}
 
 
@@ -181,11 +248,11 @@ def pooled(squares: list[Squares], first: int = 0) -> list[float]:
     return [float(np.sqrt(np.mean(np.concatenate(x)))) for x in kept]
 
 
-def by_run(part: Part) -> dict[str, list[list[float]]]:
+def by_run(squares: dict[str, list[Squares]]) -> dict[str, list[list[float]]]:
     """Method -> run -> horizon: root mean square [rad]."""
     return {
         name: [[float(np.sqrt(x.mean())) for x in run] for run in runs]
-        for name, runs in part.squares.items()
+        for name, runs in squares.items()
     }
 
 
@@ -198,9 +265,9 @@ def errors_table(parts: dict[str, Part]) -> Table:
     for design, part in parts.items():
         published = (f"{x:.3f}" for x in LABS[design].peers)
         rows.append((design, "lab's model, as published", *published, "", ""))
-        for name, title in METHODS.items():
-            errors = pooled(part.squares[name]) + pooled(part.squares[name], CALIBRATED)
-            rows.append((design, title, *(f"{x:.3f}" for x in errors)))
+        for name, squares in part.squares.items():
+            errors = pooled(squares) + pooled(squares, CALIBRATED)
+            rows.append((design, METHODS[name], *(f"{x:.3f}" for x in errors)))
     title = (
         "driven double pendulum: open-loop error of both joints over the horizon [rad], "
         "every run predicted by models that have not seen it"
@@ -214,6 +281,7 @@ def misses_table(parts: dict[str, Part]) -> Table:
     rows = [
         (title, *(f"{1e3 * part.misses[name]:.1f}" for part in parts.values()))
         for name, title in MISSES.items()
+        if all(name in part.misses for part in parts.values())
     ]
     return Table(
         "what is missed: error of windows of 0.5 s, all runs fitted [mrad]", ("model", *parts), tuple(rows)
@@ -222,10 +290,11 @@ def misses_table(parts: dict[str, Part]) -> Table:
 
 def numbers_table(parts: dict[str, Part]) -> Table:
     """What was identified from all runs, in SI units; then by how much torques are late, and the zeros."""
-    names = [name for name in next(iter(parts.values())).whole.estimates if "offset" not in name]
-    cell = lambda e: f"{e.value:.4g} ± {e.error:.1g}"
+    every = [name for part in parts.values() for name in part.whole.estimates]
+    names = [name for name in dict.fromkeys(every) if not name.startswith("offset/")]
+    cell = lambda e: "–" if e is None else f"{e.value:.4g} ± {e.error:.1g}"
     rows = [
-        (name, *(cell(part.whole.estimates[name]) for part in parts.values()))
+        (name, *(cell(part.whole.estimates.get(name)) for part in parts.values()))
         for name in names
         if name != "lag"
     ]
@@ -245,11 +314,12 @@ def plain_numbers(parts: dict[str, Part]) -> dict[str, Any]:
     return {
         "errors": {d: {n: pooled(s) for n, s in p.squares.items()} for d, p in parts.items()},
         "errors_from_2s": {d: {n: pooled(s, CALIBRATED) for n, s in p.squares.items()} for d, p in parts.items()},
-        "runs": {d: by_run(p) for d, p in parts.items()},
+        "runs": {d: by_run(p.squares) for d, p in parts.items()},
         "estimates": {d: {n: e.value for n, e in p.whole.estimates.items()} for d, p in parts.items()},
         "zeros": {d: p.zeros.tolist() for d, p in parts.items()},
         "late": {d: late(p) for d, p in parts.items()},
         "misses": {d: p.misses for d, p in parts.items()},
+        "terms": {d: [list(chosen) for chosen in p.terms] for d, p in parts.items()},
     }  # fmt: skip
 
 
@@ -260,14 +330,21 @@ def notes(parts: dict[str, Part]) -> tuple[str, ...]:
         share = lambda a, b, m=part.misses: 100.0 * (1.0 - (m[b] / m[a]) ** 2)
         out.append(
             f"{design}: of the squared error that nine numbers leave over 0.5 s, zeros and delay of the sensors take "
-            f"{share('plain', 'both'):.0f} %, and a network with memory {share('both', 'network'):.0f} % of the rest."
+            f"{share('plain', 'both'):.0f} %, and the terms chosen {share('both', 'terms'):.0f} % of the rest."
         )
-        total = [float(np.sum(run[-1])) for run in part.squares["parameters"]]
+        kept = {t: sum(t in chosen for chosen in part.terms[:-1]) for t in TERMS}
+        said = ", ".join(f"{t} {n} times" for t, n in kept.items())
+        out.append(
+            f"{design}: chosen inside the training runs, of {len(part.terms) - 1}: {said}; with all runs: "
+            f"{', '.join(part.terms[-1]) or 'none'}."
+        )
+        total = [float(np.sum(run[-1])) for run in part.squares["chosen"]]
         worst = int(np.argmax(total))
-        rest = pooled([s for k, s in enumerate(part.squares["parameters"]) if k != worst])
-        lab = pooled([s for k, s in enumerate(part.squares["lab"]) if k != worst])
+        rest = pooled([s for k, s in enumerate(part.squares["chosen"]) if k != worst])
+        lab = pooled([s for k, s in enumerate(part.squares["lab_zeros"]) if k != worst])
         out.append(
             f"{design}: run {worst} has {100 * total[worst] / sum(total):.0f} % of the squared error over 1 s; without "
-            f"it, parameters {rest[0]:.3f} / {rest[1]:.3f}, the lab's model {lab[0]:.3f} / {lab[1]:.3f} rad."
+            f"it, the terms chosen give {rest[0]:.3f} / {rest[1]:.3f}, the lab's model with zeros {lab[0]:.3f} / "
+            f"{lab[1]:.3f} rad."
         )
     return tuple(out)

@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus.palette import BLUE, GREY, VERMILION
 
-SHOWN = {"lab": GREY, "parameters": BLUE, "network": VERMILION}
+SHOWN = {"lab_zeros": GREY, "chosen": BLUE, "network": VERMILION}
 
 
 def draw_errors(runs: Mapping[str, Mapping[str, list]], titles: Mapping[str, str]) -> Any:
@@ -20,7 +20,8 @@ def draw_errors(runs: Mapping[str, Mapping[str, list]], titles: Mapping[str, str
         1, len(runs), figsize=(3.4 * len(runs) + 1.0, 3.4), sharey=True, squeeze=False
     )
     for panel, (design, methods) in zip(panels[0], runs.items(), strict=True):
-        for k, (name, colour) in enumerate(SHOWN.items()):
+        shown = {name: colour for name, colour in SHOWN.items() if name in methods}
+        for k, (name, colour) in enumerate(shown.items()):
             heights = np.array(methods[name])[:, -1]
             at = np.arange(len(heights)) + 0.27 * (k - 1)
             panel.bar(at, heights, 0.25, color=colour, label=titles[name])
@@ -44,7 +45,7 @@ def draw_misses(misses: Mapping[str, Mapping[str, float]], titles: Mapping[str, 
     shades = plt.get_cmap("viridis")(np.linspace(0.15, 0.85, len(titles)))
     width = 0.8 / len(titles)
     for k, (name, title) in enumerate(titles.items()):
-        heights = [1e3 * found[name] for found in misses.values()]
+        heights = [1e3 * found.get(name, np.nan) for found in misses.values()]
         at = np.arange(len(misses)) + width * (k - 0.5 * (len(titles) - 1))
         panel.bar(at, heights, 0.92 * width, color=shades[k], label=title)
     panel.set_xticks(range(len(misses)), list(misses))

@@ -12,7 +12,7 @@ from scipy.signal import savgol_filter
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadOption
-from isthmus.experiments.acrobot_model import LEAD, ROW, Lab, made
+from isthmus.experiments.acrobot_model import LEAD, ROW, TERMS, Lab, made
 from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Settings
 from isthmus.identify.fit import Fit
@@ -34,6 +34,10 @@ DOUBT, DELAY = 0.05, 0.01
 """How far an encoder's zero may be off [rad] where friction holds the arm; by how much torques may be late [s]."""
 PINNED = 1e-9
 """A prior so narrow that a number stays where it is, in the same program."""
+LITTLE = 0.02
+"""Where the terms that are chosen begin [N·m, 1]."""
+GAIN, SPARSE = 0.99, 4
+"""A term is kept that lowers the cost at least so much; while terms are chosen, one window in so many is used."""
 CALIBRATED = 1000
 """Rows of a run that is judged from which its encoders' zeros are taken: 2 s."""
 BOUNDS = {
@@ -77,21 +81,52 @@ def run_of(motion: Motion) -> Run:
 
 
 def identified(
-    lab: Lab, runs: Sequence[Run], settings: Settings, *, zeros: bool = True, lag: bool = True
+    lab: Lab,
+    runs: Sequence[Run],
+    settings: Settings,
+    terms: Sequence[str] = (),
+    *,
+    zeros: bool = True,
+    lag: bool = True,
+    sparse: int = 1,
 ) -> Fit:
-    """Ten numbers (nine without `lag`) and two zeros a run, from windows of 0.5 s, beginning at the lab's."""
-    start = lab.numbers()
+    """Ten numbers (nine without `lag`), two for each of `terms` and two zeros a run, beginning at the lab's.
+
+    They are fitted to windows of 0.5 s.
+    """
+    start = lab.numbers() | {term: [LITTLE, LITTLE] for term in terms}
     priors = {"lag": DELAY if lag else PINNED}
     free = [
         Free(n, low=low, high=high, start=start[n], shape=np.shape(start[n]), prior=priors.get(n))
-        for n, (low, high) in BOUNDS.items()
+        for n, (low, high) in (BOUNDS | {term: TERMS[term] for term in terms}).items()
     ]
     free.append(Free(ZERO, each_run=True, prior=DOUBT if zeros else PINNED))
     problem = Problem(
         make=lambda p: made(lab, p), motions=[run.log() for run in runs], free=free,
-        noise=NOISE, huber=HUBER, wrap=False, loss=windows(settings),
+        noise=NOISE, huber=HUBER, wrap=False, loss=windows(settings, sparse),
     )  # fmt: skip
     return quiet_fit(problem)
+
+
+def chosen_terms(lab: Lab, runs: Sequence[Run], settings: Settings) -> tuple[str, ...]:
+    """The terms with which every other run, fitted alone, predicts the rest of the runs better; each by itself."""
+    first, rest = runs[0::2], runs[1::2]
+
+    def error(*terms: str) -> float:
+        model = identified(lab, first, settings, terms, sparse=SPARSE).model
+        return misfit(model, rest, settings)
+
+    plain = error()
+    return tuple(term for term in TERMS if error(term) < GAIN * plain)
+
+
+def misfit(model: Model, runs: Sequence[Run], settings: Settings) -> float:
+    """The robust cost of windows of 0.5 s of runs that were not fitted, with the zeros that suit the model."""
+    problem = Problem(
+        model, [run.log() for run in runs], free=[Free(ZERO, each_run=True, prior=DOUBT)], noise=NOISE, huber=HUBER,
+        wrap=False, loss=windows(settings, SPARSE),
+    )  # fmt: skip
+    return quiet_fit(problem).loss
 
 
 def zeros_of(found: Fit, runs: int) -> np.ndarray:
@@ -131,6 +166,6 @@ def learned(known: Fit, runs: Sequence[Run], settings: Settings) -> Fit:
     return quiet_fit(problem, LBFGS(steps=2 if settings.quick else 120))
 
 
-def windows(settings: Settings) -> Windows:
-    """What is simulated and compared."""
-    return Windows(100 if settings.quick else LAST, STRIDE)
+def windows(settings: Settings, sparse: int = 1) -> Windows:
+    """What is simulated and compared; of windows, one in `sparse`."""
+    return Windows(100 if settings.quick else LAST, STRIDE * sparse)

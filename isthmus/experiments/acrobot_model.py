@@ -17,6 +17,12 @@ LEAD = 3
 """Rows by which torques are brought forward, so that a delay of the motors can be negative, too."""
 GEAR, SLOW = 6.0, 0.05
 """Gear ratio; speed [rad/s] below which dry friction is not full."""
+STICKING = 1.0
+"""Speed [rad/s] at which stiction has fallen by the factor e."""
+TERMS = {
+    "stiction": (0.0, 0.5), "load_friction": (0.0, 0.9), "torque_offset": (-0.2, 0.2),
+}  # fmt: skip
+"""Terms of both joints that training runs may choose, and their bounds."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +72,7 @@ def made(lab: Lab, p: Mapping[str, Any]) -> Model:
         robot.add_joint_revolute(
             f"joint_{k + 1}", "upper" if k else None, link, position=(0.0, 0.0, -k * lab.length), axis=(0.0, 1.0, 0.0),
             damping=p["damping"][k], friction=p["friction"][k], friction_speed=SLOW, armature=rotors[k],
+            stiction_speed=STICKING, **{term: p[term][k] for term in TERMS if term in p},
         )  # fmt: skip
         robot.add_actuator_torque(f"joint_{k + 1}", delay=p["lag"], delay_steps=2 * LEAD + 2)
     return robot.model()

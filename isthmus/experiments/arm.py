@@ -12,6 +12,7 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from isthmus.identify.torque.regressor import OF_JOINT, parameter_names, paramet
 from isthmus.identify.torque.result import TorqueFit
 from isthmus.identify.torque.start import fit_rows, torque_rows
 from isthmus.model.model import Model
+from isthmus.motion.files import dof_names
 
 URDF = "models/kuka_lwr4/kuka_lwr4.urdf"
 """Where the description is looked for, beside the recordings."""
@@ -70,6 +72,8 @@ class Found:
 
     predict: dict[str, Predict]
     fits: dict[str, TorqueFit]
+    peers: dict[str, np.ndarray]
+    """Parameters of Pinocchio's regressor, by method."""
 
 
 def study(settings: Settings) -> Result:
@@ -95,8 +99,6 @@ def study(settings: Settings) -> Result:
             squares[split] = {n: np.sqrt(np.concatenate(x).mean(axis=0)) for n, x in parts.items()}
     settings.say("all rows")
     whole = fitted(arm, [np.ones(len(m.q), dtype=bool) for m in arm.runs])
-    if settings.judge is not None:
-        squares["judge"] = _scored(whole, _rows(arm.model, settings.judge, arm.lowpass))
     best = whole.fits["chosen"]
     tables = (
         _errors_table(arm, squares),
@@ -107,15 +109,43 @@ def study(settings: Settings) -> Result:
     shown = {name: x for name, x in shown.items() if name in whole.predict}
     figures = {
         "torques": draw_torques(arm.runs[0], shown, best.dofs, METHODS),
-        "errors": draw_errors({SPLITS.get(k, "judged"): x for k, x in squares.items()}, best.dofs, METHODS),
+        "errors": draw_errors({SPLITS[k]: x for k, x in squares.items()}, best.dofs, METHODS),
     }  # fmt: skip
     numbers = {
         "errors": {split: {n: x.tolist() for n, x in e.items()} for split, e in squares.items()},
         "noise": _repeats(arm.runs).tolist(), "tilt": best.tilt, "prior": best.prior,
+        "lowpass": arm.lowpass, "urdf": arm.urdf, "peers": {n: pi.tolist() for n, pi in whole.peers.items()},
         "terms": {term.name: list(term.fitted) for term in best.terms},
     }  # fmt: skip
-    models = {name: fit.model for name, fit in whole.fits.items()}
+    models = {"urdf": arm.model} | {name: fit.model for name, fit in whole.fits.items()}
     return Result(tables, numbers, figures, _notes(arm, squares, whole), models)
+
+
+def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]) -> Result:
+    """Torques of further recordings by the saved models; peers only where Pinocchio and the URDF are there."""
+    given, lowpass, urdf = models["urdf"], numbers["lowpass"], numbers["urdf"]
+    runs = _rows(given, str(settings.judge), lowpass)
+    known = peer(urdf, runs) if Path(urdf).is_file() else None
+    arm = Arm(given, urdf, runs, lowpass, known)
+    predict = {name: _by_name(arm, name, models[name]) for name in METHODS if name in models}
+    if known is not None:
+        predict |= {name: _by_peer(arm, np.array(pi)) for name, pi in numbers["peers"].items()}
+    tau = {name: predict[name](runs) for name in METHODS if name in predict}
+    measured = np.concatenate([m.tau for m in runs])
+    errors = {
+        name: np.sqrt(np.nanmean((np.concatenate(x) - measured) ** 2, axis=0))
+        for name, x in tau.items()
+    }
+    dofs = dof_names(given)
+    joints = tuple(f"joint {k + 1}" for k in range(len(dofs)))
+    rows = [(METHODS[n], f"{_total(e):.3f}", *(f"{x:.3f}" for x in e)) for n, e in errors.items()]
+    title = f"arm: error of the torques of {settings.judge} [N·m], root mean square over rows"
+    figures = {
+        "torques": draw_torques(runs[0], {n: x[0] for n, x in tau.items()}, dofs, METHODS),
+        "errors": draw_errors({"judged": errors}, dofs, METHODS),
+    }
+    table = Table(title, ("method", "all joints", *joints), tuple(rows))
+    return Result((table,), {"errors": {n: e.tolist() for n, e in errors.items()}}, figures)
 
 
 def _arm(settings: Settings) -> Arm:
@@ -174,43 +204,25 @@ def fitted(arm: Arm, used: list[np.ndarray]) -> Found:
             "chosen": fit_rows(arm.model, hidden),
             "filtered": fit_rows(arm.model, hidden, lowpass=arm.lowpass),
         }
-    predict: dict[str, Predict] = {"urdf": _by_model(arm, arm.model, None)}
-    predict |= _peers(arm, hidden)
-    for name, fit in fits.items():
-        predict[name] = _by_model(arm, fit.model, arm.lowpass if name == "filtered" else None)
-    return Found(predict, fits)
+    tau, known = [m.tau for m in hidden], arm.peer  # without Pinocchio there are no peers
+    peers = (
+        {}
+        if known is None
+        else {"least_squares": known.least_squares(tau), "ridge": known.ridge(tau)}
+    )
+    predict: dict[str, Predict] = {"urdf": _by_name(arm, "urdf", arm.model)}
+    predict |= {name: _by_peer(arm, pi) for name, pi in peers.items()}
+    predict |= {name: _by_name(arm, name, fit.model) for name, fit in fits.items()}
+    return Found(predict, fits, peers)
 
 
-def _by_model(arm: Arm, model: Model, lowpass: float | None) -> Predict:
+def _by_name(arm: Arm, name: str, model: Model) -> Predict:
+    lowpass = arm.lowpass if name == "filtered" else None
     return lambda runs: [predicted_torque(model, m, arm.model, lowpass=lowpass) for m in runs]
 
 
-def _peers(arm: Arm, hidden: list[Rows]) -> dict[str, Predict]:
-    """What others would do; empty without Pinocchio."""
-    if arm.peer is None:
-        return {}
-    tau = [m.tau for m in hidden]
-    return {
-        "least_squares": _by_peer(arm, arm.peer.least_squares(tau)),
-        "ridge": _by_peer(arm, arm.peer.ridge(tau)),
-    }
-
-
 def _by_peer(arm: Arm, pi: np.ndarray) -> Predict:
-    def predict(runs: list[Rows]) -> list[np.ndarray]:
-        known = arm.peer if runs is arm.runs else peer(arm.urdf, runs)
-        return [Y @ pi for Y in known.rows] if known is not None else []
-
-    return predict
-
-
-def _scored(found: Found, runs: list[Rows]) -> dict[str, np.ndarray]:
-    """Errors (dof,) of each method on further runs [N·m]."""
-    out = {}
-    for name, predict in found.predict.items():
-        off = [x - m.tau for x, m in zip(predict(runs), runs, strict=True)]
-        out[name] = np.sqrt(np.nanmean(np.concatenate(off) ** 2, axis=0))
-    return out
+    return lambda runs: [Y @ pi for Y in arm.peer.rows] if arm.peer is not None else []
 
 
 def _repeats(runs: list[Rows]) -> np.ndarray:
@@ -235,12 +247,12 @@ def _errors_table(arm: Arm, squares: dict[str, dict[str, np.ndarray]]) -> Table:
     title = (
         "arm: error of torques that were not fitted [N·m], root mean square over rows and joints"
     )
-    return Table(title, ("method", *(SPLITS.get(s, "judged") for s in squares)), tuple(rows))
+    return Table(title, ("method", *(SPLITS[s] for s in squares)), tuple(rows))
 
 
 def _joints_table(arm: Arm, squares: dict[str, dict[str, np.ndarray]]) -> Table:
     rows = [
-        (SPLITS.get(split, "judged"), METHODS[name], *(f"{x:.3f}" for x in error))
+        (SPLITS[split], METHODS[name], *(f"{x:.3f}" for x in error))
         for split, errors in squares.items()
         for name, error in errors.items()
     ]

@@ -69,8 +69,8 @@ def study(settings: Settings) -> Result:
 NOTES = (
     "Times are the least of several runs, in CPU seconds of one thread; compiling is measured apart. TDS was measured "
     "on another machine (two cores at 2.3 GHz): compare multiples of the forward pass, or scale by it.",
-    "(b): the gradient is compared after 500 steps. In a few later steps 50 sweeps do not converge; TDS differentiates "
-    "the sweeps, isthmus the solution, and past about 1,000 steps the cost jumps anyway.",
+    "(b): the gradient is compared after 500 steps: past about 1,000 the cost jumps. In 1 % of the steps 50 sweeps do "
+    "not converge; there isthmus differentiates the sweeps, as TDS does everywhere, and elsewhere the equations.",
 )
 
 

@@ -8,19 +8,31 @@ the first moment of the second link. The lengths are known, so gravity is a cloc
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
-from scipy.signal import savgol_filter
 
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.data.read import read_motion
 from isthmus.errors import BadOption
 from isthmus.experiments.pendulum_figures import draw_errors, draw_motion
+from isthmus.experiments.pendulum_judge import (
+    FRAME,
+    HORIZONS,
+    SPACING,
+    Film,
+    Found,
+    films,
+    judge,
+    start_of_example,
+)
 from isthmus.experiments.pendulum_markers import Markers, as_they_are, calibrate
+from isthmus.experiments.pendulum_model import LENGTHS, MOMENT, made
+from isthmus.experiments.pendulum_support import on_a_spring
 from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.identify.fit import Fit
@@ -30,27 +42,16 @@ from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.losses.windows import WholeRun, Windows
-from isthmus.model.builder import Builder
 from isthmus.model.model import Model
-from isthmus.model.state import State
 from isthmus.motion.motion import Motion
 from isthmus.networks.recipes import MLP
 from isthmus.phases import in_turn
-from isthmus.simulate.many import rollout_many
 
-LENGTHS = (0.091, 0.070)
-"""Of the links, as published [m]."""
-MASS, CENTRE = (1.0, 0.2), 0.03
-"""Masses [kg] and the second centre of mass [m]: fixed, because free motion cannot tell them."""
-MOMENT = MASS[1] * CENTRE
-"""First moment of the second link about the elbow [kg·m]: the unit of all that is reported."""
-FRAME, GRAVITY = 1.0 / 400.0, 9.81
-"""Frame time as published [s]; gravity [m/s²]."""
 SECOND = 505
 """Frames of the first second, at the rate that the motion says."""
-HORIZONS = (25, 50, 100, 200)
-SPACING = 25
-"""Frames from start to start where many are judged: at 200 frames a few of the protocol's decide."""
+SPRUNG = "all runs, markers, sprung support"
+SHORTEST = 600
+"""Frames of a run, at least."""
 FLOOR = (0.004, 0.011, 0.032, 0.139)
 """Errors [rad] of least squares on accelerations, at these frames of runs 14-15."""
 READS = ("joint/position", "joint/velocity", "previous/joint/acceleration")
@@ -58,43 +59,11 @@ READS = ("joint/position", "joint/velocity", "previous/joint/acceleration")
 OFFSETS = tuple(f"offset/joint/joint_{k}/position" for k in (1, 2))
 
 
-@dataclasses.dataclass(frozen=True)
-class Film:
-    """A run: filmed angles, and smooth true ones."""
-
-    seen: np.ndarray
-    """Absolute angles (rows, 2) as filmed [rad]."""
-    q: np.ndarray
-    v: np.ndarray
-    """Relative angles (rows, 2) [rad] without what the markers add, smoothed, and their slopes [rad / 400th of a s]."""
-
-    def motion(self, first: int, last: int, offset: np.ndarray) -> Motion:
-        """Rows `first` … `last` as a log."""
-        q, v = self.q[first:last] - offset, self.v[first:last]
-        return Motion(FRAME * np.arange(len(q)), q, v)
-
-
-@dataclasses.dataclass(frozen=True)
-class Found:
-    """A model, what its camera adds, and its errors."""
-
-    model: Model
-    markers: Markers
-    offset: np.ndarray
-    numbers: dict[str, Any]
-    errors: tuple[float, ...]
-    example: np.ndarray
-    """Absolute angles of one prediction (201, 2) [rad]."""
-    many: tuple[float, ...]
-    """Errors from a start every `SPACING` frames."""
-
-
 def study(settings: Settings) -> Result:
-    """One second of run 0, then all runs but two, without and with marker offsets, then with a network."""
+    """One second of run 0, then all runs but two: as filmed, with marker offsets, on a spring, with a network."""
     if settings.data is None:
         raise BadOption("the pendulum study needs its recordings: say --data FILE.")
-    runs = read_motion(settings.data, dataset="ibm_double_pendulum")
-    runs = runs if isinstance(runs, list) else [runs]
+    runs = runs_of(settings.data)
     if len(runs) < 3:
         raise BadOption(f"{settings.data!r} has {len(runs)} runs; two are kept for judging.")
     pixels = [np.asarray(m.signals["extra/markers"]) for m in runs[:-2]]
@@ -103,42 +72,62 @@ def study(settings: Settings) -> Result:
     rods = {name: free.start for name, free in numbers().items()}
     one = from_one_second(raw[0])
     parts = {
-        "uniform rods": judged(raw, made(rods), plain, np.zeros(2), {}),
-        "one second of run 0": judged(raw, one.model, plain, np.zeros(2), values(one)),
+        "uniform rods": judge(raw[-2:], made(rods), plain, np.zeros(2), {}),
+        "one second of run 0": judge(raw[-2:], one.model, plain, np.zeros(2), values(one)),
         "all runs": from_all(raw, plain, settings),
         "all runs, markers": from_all(clean, markers, settings),
     }
+    settings.say("a support that yields")
+    parts[SPRUNG], compared = on_a_spring(clean, parts["all runs, markers"], settings)
     settings.say("a network")
     parts["all runs, markers, network"] = with_network(clean, parts["all runs, markers"], settings)
-    start = start_of_example(raw[-1])
-    seen = raw[-1].seen[start : start + HORIZONS[-1] + 1]
-    figures = {"motion": draw_motion(seen, parts), "errors": draw_errors(HORIZONS, FLOOR, parts)}
     tables = (
         errors_table(parts), many_table(parts), numbers_table(parts), velocities_table(one, raw[0]),
     )  # fmt: skip
-    return Result(tables, plain_numbers(parts, markers), figures, notes(parts, markers))
+    models = {file_name(name): part.model for name, part in parts.items()}
+    figures = drawn(raw[-1], parts)
+    said = (*notes(parts, markers), *compared)
+    return Result(tables, plain_numbers(parts, markers), figures, said, models)
+
+
+def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]) -> Result:
+    """Further films by the saved models; where their markers are was found with the models."""
+    runs = runs_of(str(settings.judge))
+    known = Markers(**{name: np.array(x) for name, x in numbers["markers"].items()})
+    parts: dict[str, Found] = {}
+    for name, offset in numbers["offsets"].items():
+        if file_name(name) in models:
+            markers = known if "markers" in name else as_they_are()
+            model = models[file_name(name)]
+            parts[name] = judge(films(runs, markers), model, markers, np.array(offset), {})
+    tables = (errors_table(parts, settings.judge), many_table(parts))
+    return Result(tables, plain_numbers(parts, known), drawn(films(runs, as_they_are())[-1], parts))
+
+
+def runs_of(path: str) -> list[Motion]:
+    """The runs of a file, none too short to be judged."""
+    found = read_motion(path, dataset="ibm_double_pendulum")
+    runs = found if isinstance(found, list) else [found]
+    if short := [k for k, m in enumerate(runs) if len(m) < SHORTEST]:
+        raise BadOption(
+            f"run {short[0]} of {path!r} has {len(runs[short[0]])} frames; {SHORTEST} are needed. Leave it out."
+        )
+    return runs
+
+
+def file_name(part: str) -> str:
+    """Of a saved model."""
+    return re.sub("[, ]+", "_", part)
+
+
+def drawn(film: Film, parts: Mapping[str, Found]) -> dict[str, Any]:
+    """The figures: a prediction of a film, and all errors."""
+    start = start_of_example(film)
+    seen = film.seen[start : start + HORIZONS[-1] + 1]
+    return {"motion": draw_motion(seen, parts), "errors": draw_errors(HORIZONS, FLOOR, parts)}
 
 
 # the model --------------------------------------------------------------------------------------------------
-
-
-def made(p: Mapping[str, Any]) -> Model:
-    """The pendulum in units of published frame times: what one frame really lasts slows or hastens gravity."""
-    ratio = p["frame_time"] / FRAME
-    centre = (p["weight"] * MOMENT - MASS[1] * LENGTHS[0]) / MASS[0]
-    turn = (
-        p["inertia_1"] * MOMENT - MASS[0] * centre**2 - MASS[1] * LENGTHS[0] ** 2,
-        p["inertia_2"] * MOMENT - MASS[1] * CENTRE**2,
-    )
-    robot = Builder("double_pendulum", gravity=(0.0, 0.0, -GRAVITY * ratio**2))
-    below = (0.0, LENGTHS[0])
-    for k, (com, link) in enumerate(zip((centre, CENTRE), ("upper", "lower"), strict=True)):
-        robot.add_link(link, mass=MASS[k], com=(0.0, 0.0, -com), inertia=(turn[k],) * 3)
-        robot.add_joint_revolute(
-            f"joint_{k + 1}", "upper" if k else None, link, position=(0.0, 0.0, -below[k]), axis=(0.0, 1.0, 0.0),
-            damping=MOMENT * p["damping"][k] * ratio, friction=MOMENT * p["friction"][k] * ratio**2,
-        )  # fmt: skip
-    return robot.model()
 
 
 def numbers() -> dict[str, Free]:
@@ -158,17 +147,6 @@ def numbers() -> dict[str, Free]:
         "damping": Free("damping", low=0.0, high=1.0, start=[0.01, 0.01], shape=2),
         "friction": Free("friction", low=0.0, high=5.0, start=[0.0, 0.0], shape=2),
     }
-
-
-def films(runs: Sequence[Motion], markers: Markers) -> list[Film]:
-    """Angles as filmed; true ones, smoothed as the protocol says (Savitzky and Golay, 41 frames, order 7)."""
-    out = []
-    for motion in runs:
-        seen = np.asarray(motion.q)
-        q = markers.true(seen)
-        smooth = lambda x, **k: savgol_filter(x, 41, 7, axis=0, **k)
-        out.append(Film(np.cumsum(seen, axis=1), smooth(q), smooth(q, deriv=1, delta=FRAME)))
-    return out
 
 
 # fits -------------------------------------------------------------------------------------------------------
@@ -204,7 +182,7 @@ def from_all(films: list[Film], markers: Markers, settings: Settings) -> Found:
         if settings.quick:
             break
     offset = np.array([found[name].value for name in OFFSETS])
-    return judged(films, found.model, markers, offset, values(found))
+    return judge(films[-2:], found.model, markers, offset, values(found))
 
 
 def with_network(films: list[Film], known: Found, settings: Settings) -> Found:
@@ -222,7 +200,7 @@ def with_network(films: list[Film], known: Found, settings: Settings) -> Found:
     )  # fmt: skip
     search = LBFGS(steps=2 if settings.quick else 500)
     found = quiet_fit(problem, search)
-    return judged(films, found.model, known.markers, known.offset, {})
+    return judge(films[-2:], found.model, known.markers, known.offset, {})
 
 
 def value(found: Fit, name: str) -> Any:
@@ -241,79 +219,45 @@ def _several(found: Fit, name: str) -> list[float]:
     return [e.value for key, e in found.estimates.items() if key.startswith(name)]
 
 
-# the judge --------------------------------------------------------------------------------------------------
-
-
-def judged(
-    films: list[Film],
-    model: Model,
-    markers: Markers,
-    offset: np.ndarray,
-    numbers: dict[str, Any],
-) -> Found:
-    """Open-loop errors on the last two runs: by the protocol, from a start every 400 frames, and from many more."""
-    places, angles, off = predicted(films[-2:], model, markers, offset, 400)
-    example = next(
-        k
-        for k, (film, row) in enumerate(places)
-        if film is films[-1] and row == start_of_example(film)
-    )
-    many = predicted(films[-2:], model, markers, offset, SPACING)[2]
-    return Found(model, markers, offset, numbers, rms(off), angles[example], rms(many))
-
-
-def predicted(
-    films: list[Film], model: Model, markers: Markers, offset: np.ndarray, every: int
-) -> tuple[list[tuple[Film, int]], np.ndarray, np.ndarray]:
-    """Starts, both absolute angles (starts, 201, 2) from there [rad], and by how much these differ from the film."""
-    places = [(film, row) for film in films for row in range(100, len(film.q) - 400 + 1, every)]
-    start = State(
-        q=np.stack([film.q[row] - offset for film, row in places]),
-        v=np.stack([film.v[row] for film, row in places]),
-    )
-    made = rollout_many(model, start, None, FRAME, steps=HORIZONS[-1], integrator="rk4")
-    angles = markers.filmed(np.asarray(made.q) + offset)
-    seen = np.stack([film.seen[row : row + HORIZONS[-1] + 1] for film, row in places])
-    return places, angles, angles - seen
-
-
-def rms(off: np.ndarray) -> tuple[float, ...]:
-    """Over starts and angles, at each horizon."""
-    return tuple(float(np.sqrt(np.mean(off[:, k] ** 2))) for k in HORIZONS)
-
-
-def start_of_example(film: Film) -> int:
-    """The start that is drawn: about a third into the run."""
-    return 100 + 400 * ((len(film.q) - 500) // 1200)
-
-
 # tables -----------------------------------------------------------------------------------------------------
 
 
-def errors_table(parts: dict[str, Found]) -> Table:
-    """Errors beside those of least squares on accelerations."""
-    rows = [("least squares on accelerations (floor)", *(f"{x:.3f}" for x in FLOOR))]
-    rows += [(name, *(f"{x:.5f}" for x in part.errors)) for name, part in parts.items()]
-    title = "double pendulum: open-loop error of absolute angles on the last two runs [rad], by frames ahead"
-    return Table(title, ("fitted to", *map(str, HORIZONS)), tuple(rows))
+def errors_table(parts: dict[str, Found], judged: str | None = None) -> Table:
+    """Errors beside those of least squares on accelerations, which are known for the last two runs."""
+    rows = _rows({name: (part.errors, part.by_model) for name, part in parts.items()})
+    if not judged:
+        rows.insert(0, ("least squares on accelerations (floor)", "filter", *map(str, FLOOR)))
+    of = judged or "the last two runs"
+    title = f"double pendulum: open-loop error of absolute angles on {of} [rad], by frames ahead"
+    return Table(title, ("fitted to", "starts by", *map(str, HORIZONS)), tuple(rows))
 
 
 def many_table(parts: dict[str, Found]) -> Table:
     """From sixteen times as many starts as the protocol has."""
-    rows = [(name, *(f"{x:.5f}" for x in part.many)) for name, part in parts.items()]
+    rows = _rows({name: (part.many, part.many_by_model) for name, part in parts.items()})
     title = f"the same from a start every {SPACING} frames, not every 400 [rad]"
-    return Table(title, ("fitted to", *map(str, HORIZONS)), tuple(rows))
+    return Table(title, ("fitted to", "starts by", *map(str, HORIZONS)), tuple(rows))
+
+
+def _rows(errors: Mapping[str, tuple[Sequence[float], ...]]) -> list[tuple[str, ...]]:
+    """Two rows for each model: starts from the filter, and by the model itself."""
+    return [
+        (name, starts, *(f"{x:.5f}" for x in own))
+        for name, both in errors.items()
+        for starts, own in zip(("filter", "model"), both, strict=True)
+    ]
 
 
 def numbers_table(parts: dict[str, Found]) -> Table:
     """What was identified, with errors."""
     fitted = {name: part.numbers for name, part in parts.items() if part.numbers}
-    names = list(max(fitted.values(), key=len))
-    show = lambda given: "-" if given is None else f"{given[0]:.6g} ± {given[1]:.1g}"
+    names = dict.fromkeys(name for numbers in fitted.values() for name in numbers)
+    error = lambda x: "" if np.isnan(x) else f" ± {x:.1g}"
+    show = lambda given: "-" if given is None else f"{given[0]:.6g}{error(given[1])}"
     rows = [(name, *(show(numbers.get(name)) for numbers in fitted.values())) for name in names]
     title = (
         "inertias, moments and friction over the first moment of link 2 (m1, m2 and its centre of mass are fixed: "
-        "free motion tells only such ratios); frame time [s], offsets [rad]"
+        "free motion tells only such ratios); frame time [s], offsets [rad], support [Hz, 1, kg]"
     )
     return Table(title, ("number", *fitted), tuple(rows))
 
@@ -338,6 +282,9 @@ def plain_numbers(parts: dict[str, Found], markers: Markers) -> dict[str, Any]:
         "horizons": list(HORIZONS), "floor": list(FLOOR),
         "errors": {name: list(part.errors) for name, part in parts.items()},
         "errors_many": {name: list(part.many) for name, part in parts.items()},
+        "errors_by_model": {name: list(part.by_model) for name, part in parts.items()},
+        "errors_many_by_model": {name: list(part.many_by_model) for name, part in parts.items()},
+        "offsets": {name: part.offset.tolist() for name, part in parts.items()},
         "estimates": {name: {k: v[0] for k, v in part.numbers.items()} for name, part in parts.items()},
         "markers": {k: list(map(float, v)) for k, v in dataclasses.asdict(markers).items()},
     }  # fmt: skip

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.palette import BLUE, GREY, INK, VERMILION, VIOLET, YELLOW
+from isthmus.palette import BLUE, GREEN, GREY, INK, VERMILION, VIOLET, YELLOW
 
 COLOURS = {
     "uniform rods": GREY, "one second of run 0": VIOLET, "all runs": BLUE,
-    "all runs, markers": YELLOW, "all runs, markers, network": VERMILION,
+    "all runs, markers, sprung support": GREEN, "all runs, markers": YELLOW, "all runs, markers, network": VERMILION,
 }  # fmt: skip
 
 
@@ -37,13 +37,13 @@ def draw_motion(seen: np.ndarray, parts: Mapping[str, Any]) -> Any:
 
 
 def draw_errors(horizons: Sequence[int], floor: Sequence[float], parts: Mapping[str, Any]) -> Any:
-    """Errors [rad] over frames ahead, both logarithmic."""
+    """Errors [rad] over frames ahead, both logarithmic; starts by the model."""
     import matplotlib.pyplot as plt
 
     figure, panel = plt.subplots(figsize=(8.8, 4.2))
     panel.plot(horizons, floor, "o--", color=INK, label="least squares on accelerations")
     for name, part in parts.items():
-        panel.plot(horizons, part.errors, "o-", color=COLOURS[name], label=name, ms=4)
+        panel.plot(horizons, part.by_model, "o-", color=COLOURS[name], label=name, ms=4)
     panel.set(
         xscale="log", yscale="log", xlabel="frames ahead", ylabel="error of both angles [rad]"
     )

@@ -1,4 +1,4 @@
-"""Settings -> study -> a folder: tables, figures and numbers of one experiment."""
+"""Settings -> study -> a folder: tables, figures, numbers and models of one experiment; models judged later on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.disk import whole_file
-from isthmus.errors import BadOption, did_you_mean
+from isthmus.errors import BadFile, BadOption, did_you_mean
+from isthmus.files.load import load
 from isthmus.files.save import SUFFIX, save
 from isthmus.model.model import Model
 
@@ -27,8 +28,11 @@ STUDIES = {
     "tosses": "a real cube tossed on a table: contact by impulses or springs, beside MuJoCo",
 }
 """Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
-JUDGING = ("arm",)
-"""Studies that judge what they fitted on further recordings, `Settings.judge`."""
+JUDGING = ("arm", "acrobot", "pendulum", "swimmer")
+"""Studies whose module has `judged(settings, models, numbers) -> Result`, which judges what the study found (`models`
+and `numbers` of its result) on further recordings, `settings.judge`."""
+NUMBERS, TABLES, JUDGED = "numbers.json", "tables.txt", "judged_"
+"""Files of a study, and how names begin that come from judging its models."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Settings:
     say: Callable[[str], None] = dataclasses.field(default=lambda text: None, compare=False)
     """Where progress goes, a line at a time."""
     judge: str | None = None
-    """Further recordings on which the fitted models are judged, for studies that can."""
+    """Further recordings on which models are judged: those fitted to `data`, or without `data` those saved before."""
 
     def option(self, name: str, default: Any) -> Any:
         return dict(self.options).get(name, default)
@@ -82,10 +86,23 @@ class Result:
     """Sentences that a reader of the table needs."""
     models: dict[str, Model] = dataclasses.field(default_factory=dict)
     """Name -> fitted model, saved for `ist.load`."""
+    judged: Result | None = None
+    """What the models are worth on further recordings."""
 
 
 def reproduce(name: str, settings: Settings, folder: Path | None = None) -> Result:
-    """Runs the study `name`; with a folder, writes its tables, figures and numbers there."""
+    """Runs the study `name`; with a folder, writes its tables, figures, numbers and models there."""
+    result = run(name, settings, folder)
+    if folder is not None:
+        write(name, settings, result, folder)
+    return result
+
+
+def run(name: str, settings: Settings, folder: Path | None = None) -> Result:
+    """The result of the study `name`, and of judging its models if `settings` say so.
+
+    Models that are judged without `settings.data` are those that the study wrote to the folder.
+    """
     if name not in STUDIES:
         raise BadOption(f"no study is called {name!r}.{did_you_mean(name, STUDIES)}")
     if settings.judge is not None and name not in JUDGING:
@@ -93,25 +110,54 @@ def reproduce(name: str, settings: Settings, folder: Path | None = None) -> Resu
             f"the study {name!r} judges by parts of its own data; further recordings (--judge) can be given to "
             f"{', '.join(JUDGING)}."
         )
-    result = importlib.import_module(f"isthmus.experiments.{name}").study(settings)
-    if folder is not None:
-        write(name, settings, result, folder)
-    return result
+    module = importlib.import_module(f"isthmus.experiments.{name}")
+    if settings.judge is None:
+        return module.study(settings)
+    if settings.data is None:
+        return Result((), {}, judged=module.judged(settings, *saved(name, folder)))
+    found = module.study(settings)
+    return dataclasses.replace(found, judged=module.judged(settings, found.models, found.numbers))
+
+
+def saved(name: str, folder: Path | None) -> tuple[dict[str, Model], dict[str, Any]]:
+    """Models and numbers that a study wrote to a folder."""
+    files = [] if folder is None else sorted(folder.glob(f"*{SUFFIX}"))
+    if folder is None or not files or not (folder / NUMBERS).is_file():
+        raise BadOption(
+            f"there are no saved models of the study {name!r} in {str(folder)!r}: run it first, without --judge or "
+            "with --data FILE."
+        )
+    try:
+        found = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
+        study, numbers = found["run"]["study"], found["numbers"]
+    except (ValueError, KeyError, TypeError):
+        raise BadFile(f"{str(folder / NUMBERS)!r} is damaged: run the study again.") from None
+    if study != name:
+        raise BadOption(f"the models in {str(folder)!r} are those of the study {study!r}.")
+    return {file.name.removesuffix(SUFFIX): load(file) for file in files}, numbers
 
 
 def write(name: str, settings: Settings, result: Result, folder: Path) -> None:
-    """`tables.txt`, `numbers.json`, a PNG for each figure and a file for each model."""
+    """`tables.txt`, `numbers.json`, a PNG for each figure, a file for each model; the same of what was judged."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = "\n\n".join([*map(str, result.tables), *result.notes]) + "\n"
-    run = {
+    said = {
         "study": name, "seed": settings.seed, "quick": settings.quick, "options": dict(settings.options),
     }  # fmt: skip
-    numbers = json.dumps({"run": run, "numbers": result.numbers}, indent=1)
-    for file_name, content in (("tables.txt", text), ("numbers.json", numbers)):
-        with whole_file(folder / file_name) as file:
-            file.write(content.encode())
+    if result.tables:
+        _write_part(said, result, folder, "")
+    if result.judged is not None:
+        _write_part(said, result.judged, folder, JUDGED)
     for title, model in result.models.items():
         save(model, folder / f"{title}{SUFFIX}")
-    for title, figure in result.figures.items():
-        with whole_file(folder / f"{title}.png") as file:
+
+
+def _write_part(said: dict[str, Any], part: Result, folder: Path, first: str) -> None:
+    """Tables, numbers and figures; `first`: how their names begin."""
+    text = "\n\n".join([*map(str, part.tables), *part.notes]) + "\n"
+    numbers = json.dumps({"run": said, "numbers": part.numbers}, indent=1)
+    for file_name, content in ((TABLES, text), (NUMBERS, numbers)):
+        with whole_file(folder / f"{first}{file_name}") as file:
+            file.write(content.encode())
+    for title, figure in part.figures.items():
+        with whole_file(folder / f"{first}{title}.png") as file:
             figure.savefig(file, format="png", dpi=160, bbox_inches="tight")

@@ -42,6 +42,10 @@ Predict = Callable[[Motion], tuple[np.ndarray, np.ndarray]]
 ROOT = baselines.ROOT
 WEIGHTS = 1900
 """Of the networks that learn everything, at least: as many as the paper's LSTM."""
+RECORDED_ROW, RECORDED_STEPS = 0.02, 10
+"""Of the published file: time between rows [s], and steps from row to row."""
+HYBRIDS = {"hybrid": False, "hybrid, dissipative": True}
+"""Methods whose models are saved, and whether their forces can only take energy."""
 METHODS = ("plain", "hybrid", "hybrid, dissipative", "LSTM", "MLP", "residual")
 
 
@@ -50,6 +54,8 @@ class Source:
     """Motions to learn from and motions to be judged by."""
 
     title: str
+    name: str
+    """Of saved models."""
     training: list[Motion]
     judged: list[Motion]
     row: float
@@ -65,15 +71,18 @@ def study(settings: Settings) -> Result:
     model = swimmer(links).set("gravity", 0.0)
     found: dict[str, Any] = {}
     shown: dict[str, Any] = {}
+    models: dict[str, Model] = {}
     row = ROW
     for make in _media(settings):
         runs = []
         for seed in in_turn(range(settings.seed, settings.seed + seeds), "seed"):
             source = make(model, seed)
-            errors, curves = one(model, source, seed, settings)
+            errors, curves, hybrids = one(model, source, seed, settings)
             runs.append(errors)
             row = source.row
             shown.setdefault(source.title, curves)
+            for method, hybrid in hybrids.items():
+                models.setdefault(f"{source.name}_{method.replace(', ', '_')}", hybrid)
         found[source.title] = {
             method: {
                 key: float(np.median([run[method][key] for run in runs])) for key in runs[0][method]
@@ -85,7 +94,34 @@ def study(settings: Settings) -> Result:
     }
     figures["errors"] = draw_errors(found, METHODS)
     numbers = {"links": links, "seeds": seeds, "median": found}
-    return Result((table(found, links, seeds),), numbers, figures, notes(found))
+    return Result((table(found, links, seeds),), numbers, figures, notes(found), models)
+
+
+def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]) -> Result:
+    """Further recordings in the published format by the saved models, those of the first seed, and by the plain one."""
+    runs = read_motion(str(settings.judge), dataset="swimmer_mujoco")
+    shortest, plain = min(map(len, runs)), swimmer(int(numbers["links"])).set("gravity", 0.0)
+    if runs[0].q.shape[1] != plain.dof:
+        raise BadOption(
+            f"{settings.judge!r} has {runs[0].q.shape[1]} degrees of freedom, the saved models {plain.dof}."
+        )
+    half = shortest // 2
+    spans = {f"1-{half}": (1, half + 1), f"{half}-{shortest - 1}": (half, shortest)}
+    cut = [m[:shortest] for m in runs]
+    source = Source("judged", "judged", [], cut, RECORDED_ROW, RECORDED_STEPS, spans)
+    made = {
+        name: [rolled(model, source)(motion) for motion in cut]
+        for name, model in {"plain": plain, **models}.items()
+    }
+    errors = {name: scored(own, source) for name, own in made.items()}
+    columns = tuple(errors["plain"])
+    rows = tuple((name, *(_cell(e[c]) for c in columns)) for name, e in errors.items())
+    title = f"swimmer: RMSE over joints ÷ deviation of the truth on {settings.judge}, by steps"
+    truth = (np.asarray(cut[0].q)[:, ROOT:], np.asarray(cut[0].v)[:, ROOT:])
+    best = min((name for name in errors if name != "plain"), key=lambda n: errors[n][columns[0]])
+    curves = {"truth": truth, "plain": made["plain"][0], "hybrid": made[best][0]}
+    table = Table(title, ("model", *columns), rows)
+    return Result((table,), {"errors": errors}, {"motion": draw_motion(curves, RECORDED_ROW)})
 
 
 def _media(settings: Settings) -> list[Callable[[Model, int], Source]]:
@@ -107,7 +143,7 @@ def simulated(model: Model, seed: int, *, medium: str, quick: bool) -> Source:
     training = [swimming(rows, seed=1000 * seed + k) for k in range(count)]
     judged = [swimming(long, seed=1000 * seed + 500 + k) for k in range(tests)]
     spans = {"1-200": (1, 201), "200-900": (200, 901)}
-    return Source(MEDIA[medium].name, training, judged, ROW, round(ROW / INNER), spans)
+    return Source(MEDIA[medium].name, medium, training, judged, ROW, round(ROW / INNER), spans)
 
 
 def recorded(path: str, quick: bool) -> Source:
@@ -119,19 +155,25 @@ def recorded(path: str, quick: bool) -> Source:
     shortest = min(map(len, runs))
     cut = lambda motions: [m[:shortest] for m in motions]
     spans = {"1-100": (1, 101), "100-200": (100, shortest)}
-    return Source("recorded, 3000 kg/m³", cut(training), cut(judged), 0.02, 10, spans)
+    return Source(
+        "recorded, 3000 kg/m³", "recorded", cut(training), cut(judged), RECORDED_ROW, RECORDED_STEPS, spans
+    )  # fmt: skip
 
 
-def one(model: Model, source: Source, seed: int, settings: Settings) -> tuple[dict, dict]:
-    """Errors of all methods on one source, and what they predict of its first motion."""
+def one(
+    model: Model, source: Source, seed: int, settings: Settings
+) -> tuple[dict, dict, dict[str, Model]]:
+    """Errors of all methods on one source, what they predict of its first motion, and the hybrid models."""
     steps = 30 if settings.quick else 3000
     key, joints, training = jax.random.key(seed), model.dof - ROOT, source.training
     whole = lambda net: baselines.train(net, training, source.row, steps=steps).predict
     settings.say(f"{source.title}, seed {seed}: training")
+    hybrids = {
+        name: learned(model, source, settings, key, sure=sure) for name, sure in HYBRIDS.items()
+    }
     predictors: dict[str, Predict] = {
         "plain": rolled(model, source),
-        "hybrid": rolled(learned(model, source, settings, key, sure=False), source),
-        "hybrid, dissipative": rolled(learned(model, source, settings, key, sure=True), source),
+        **{name: rolled(hybrid, source) for name, hybrid in hybrids.items()},
         "LSTM": whole(baselines.lstm(joints, WEIGHTS, key)),
         "MLP": whole(baselines.perceptron(joints, WEIGHTS, key)),
         "residual": baselines.residual(
@@ -147,7 +189,7 @@ def one(model: Model, source: Source, seed: int, settings: Settings) -> tuple[di
         errors[method] = scored(made, source)
         said = ", ".join(f"{name} {error:.3g}" for name, error in errors[method].items())
         settings.say(f"  {method}: {said}")
-    return errors, curves
+    return errors, curves, hybrids
 
 
 def learned(model: Model, source: Source, settings: Settings, key: Any, *, sure: bool) -> Model:
@@ -199,9 +241,8 @@ def scored(made: list[tuple[np.ndarray, np.ndarray]], source: Source) -> dict[st
 def table(found: dict, links: int, seeds: int) -> Table:
     """One row for each medium and method."""
     columns = tuple(next(iter(next(iter(found.values())).values())))
-    number = lambda x: "diverged" if not x < 1e3 else f"{x:.3g}"
     rows = [
-        (medium, method, *(number(errors[c]) for c in columns))
+        (medium, method, *(_cell(errors[c]) for c in columns))
         for medium, methods in found.items()
         for method, errors in methods.items()
     ]
@@ -210,6 +251,10 @@ def table(found: dict, links: int, seeds: int) -> Table:
         f"positions q and velocities v by steps, median of {seeds} seeds"
     )
     return Table(title, ("medium", "method", *columns), tuple(rows))
+
+
+def _cell(error: float) -> str:
+    return "diverged" if not error < 1e3 else f"{error:.3g}"
 
 
 def notes(found: dict) -> tuple[str, ...]:

@@ -32,6 +32,8 @@ def draw_motion(curves: dict[str, tuple[np.ndarray, np.ndarray]], row: float) ->
             ("truth", "-", 2.2),
             ("hybrid", "--", 1.8),
         ):
+            if name not in curves:
+                continue
             q = curves[name][0][:, j]
             panel.plot(row * np.arange(len(q)), q, line, color=COLOURS[name], lw=width, label=name)
         span = np.ptp(truth[:, j]) + 1e-9

@@ -35,10 +35,13 @@ from isthmus.experiments.tosses_model import (
     MUJOCO_DEFAULTS,
     NETWORKS,
     Simulate,
+    built,
     free_numbers,
     isthmus_simulator,
     mujoco_simulator,
+    rolled,
 )
+from isthmus.model.model import Model
 from isthmus.phases import in_turn
 
 TRAINING = 200
@@ -67,6 +70,8 @@ class Judged:
     simulate: Simulate
     numbers: Numbers
     off: dict[str, Errors]
+    model: Model | None = None
+    """None: a simulation by MuJoCo."""
 
 
 def study(settings: Settings) -> Result:
@@ -91,7 +96,8 @@ def study(settings: Settings) -> Result:
         settings.say(f"cross-validation, {chosen}, network {name}: {said(off)}")
     name = f"{chosen}, network on {network}"
     numbers = refined(chosen, network, found[chosen].numbers, learn, budget)
-    found[name] = judged(isthmus_simulator(chosen, network), numbers, judge)
+    model = built(chosen, numbers, network)
+    found[name] = assessed(isthmus_simulator(chosen, network), numbers, judge, model)
     settings.say(f"{name}: {said(found[name].off[STARTS[1]])}")
     helps = cost_of(nets[network]) < cost_of(nets["none"])
     tables = (
@@ -100,40 +106,46 @@ def study(settings: Settings) -> Result:
         paired_table(found, chosen),
         numbers_table(found),
     )
+    models = {n.replace(", ", "_").replace(" ", "_"): f.model for n, f in found.items() if f.model}
     return Result(
         tables, plain_numbers(found, crossed, nets, chosen), figures(found, chosen, judge),
-        notes(found, chosen, network, helps),
+        notes(found, chosen, network, helps), models,
     )  # fmt: skip
 
 
 def planned(settings: Settings) -> Plan:
     """The sizes, small for `--quick`; `--set evaluations=… training=…` changes them."""
     quick = settings.quick
-    evaluations = int(settings.option("evaluations", 18 if quick else 1000))
+    evaluations = int(settings.option("evaluations", 18 if quick else 600))
     return Plan(
-        training=int(settings.option("training", 6 if quick else TRAINING)), rows=60 if quick else 115,
+        training=int(settings.option("training", 6 if quick else TRAINING)), rows=60 if quick else 90,
         evaluations=evaluations, fold_evaluations=18 if quick else evaluations // 2, folds=2,
         kinds=("penalty",) if quick else KINDS, networks=("restitution",) if quick else tuple(NETWORKS),
     )  # fmt: skip
 
 
-def split(path: str, plan: Plan, seed: int) -> tuple[Tosses, Tosses]:
-    """Tosses to learn from, and tosses to be judged by, drawn at random."""
+def recorded(path: str) -> Tosses:
+    """All tosses of a file."""
     motions = read_motion(path, dataset="contactnets_cube")
-    if len(motions) <= plan.training:
-        raise BadOption(
-            f"{path!r} has {len(motions)} tosses; {plan.training} are learned from and at least one is judged. "
-            "Say --set training=NUMBER."
-        )
+    motions = motions if isinstance(motions, list) else [motions]
     if short := [k for k, m in enumerate(motions) if len(m) <= FLIGHT]:
         raise BadOption(
             f"toss {short[0]} of {path!r} has {len(motions[short[0]])} rows; {FLIGHT} rows of flight and one more "
             "are needed. Leave it out."
         )
-    order = np.random.default_rng(seed).permutation(len(motions))
-    every = tosses_of([motions[k] for k in order])
-    rows = np.arange(len(every))
-    return every.pick(rows[: plan.training]), every.pick(rows[plan.training :])
+    return tosses_of(motions)
+
+
+def split(path: str, plan: Plan, seed: int) -> tuple[Tosses, Tosses]:
+    """Tosses to learn from, and tosses to be judged by, drawn at random."""
+    every = recorded(path)
+    if len(every) <= plan.training:
+        raise BadOption(
+            f"{path!r} has {len(every)} tosses; {plan.training} are learned from and at least one is judged. "
+            "Say --set training=NUMBER."
+        )
+    order = np.random.default_rng(seed).permutation(len(every))
+    return every.pick(order[: plan.training]), every.pick(order[plan.training :])
 
 
 def fitted(
@@ -141,17 +153,20 @@ def fitted(
 ) -> dict[str, Judged]:
     """Every simulator, searched with the same budget."""
     mujoco = mujoco_simulator()
-    found = {"MuJoCo, defaults": judged(mujoco, MUJOCO_DEFAULTS, judge)}
+    found = {"MuJoCo, defaults": assessed(mujoco, MUJOCO_DEFAULTS, judge)}
     simulators = {"MuJoCo": mujoco, **{kind: isthmus_simulator(kind) for kind in plan.kinds}}
     for name in in_turn(list(simulators), "fit"):
         simulate = simulators[name]
         numbers = searched(simulate, free_numbers(name.lower()), learn, budget)
-        found[name] = judged(simulate, numbers, judge)
+        model = built(name, numbers) if name in KINDS else None
+        found[name] = assessed(simulate, numbers, judge, model)
         settings.say(f"{name}: {said(found[name].off[STARTS[1]])}")
     return found
 
 
-def judged(simulate: Simulate, numbers: Numbers, tosses: Tosses) -> Judged:
+def assessed(
+    simulate: Simulate, numbers: Numbers, tosses: Tosses, model: Model | None = None
+) -> Judged:
     """Errors of whole tosses from both starts; the few long tosses are simulated apart."""
     off = {start: np.zeros((2, len(tosses))) for start in STARTS}
     usual = int(np.percentile(tosses.counts, 95))
@@ -162,7 +177,27 @@ def judged(simulate: Simulate, numbers: Numbers, tosses: Tosses) -> Judged:
         part = tosses.pick(rows, int(tosses.counts[rows].max()))
         for start, flight in zip(STARTS, (None, Flight(part)), strict=True):
             off[start][:, rows] = errors(predicted(simulate, numbers, part, flight), part)
-    return Judged(simulate, numbers, {start: (x[0], x[1]) for start, x in off.items()})
+    return Judged(simulate, numbers, {start: (x[0], x[1]) for start, x in off.items()}, model)
+
+
+def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]) -> Result:
+    """What the models and MuJoCo with its fitted numbers are worth on further tosses, `settings.judge`."""
+    tosses = recorded(str(settings.judge))
+    found = {
+        name: assessed(mujoco_simulator(), numbers["numbers"][name], tosses)
+        for name in ("MuJoCo, defaults", "MuJoCo")
+    }
+    for name, model in models.items():
+        com = dict(zip(("com_x", "com_y", "com_z"), np.asarray(model.link_com)[0], strict=True))
+        simulate = lambda _, q, v, rows, model=model: rolled(model, q, v, rows)
+        found[name] = assessed(simulate, com, tosses, model)
+    rows = [(name, *(said(f.off[start]) for start in STARTS)) for name, f in found.items()]
+    columns = ("simulator", *(f"from the {start}" for start in STARTS))
+    title = f"{len(tosses)} further tosses: mean position error in cube widths / rotation error"
+    means = {
+        n: {s: [float(e.mean()) for e in x] for s, x in f.off.items()} for n, f in found.items()
+    }
+    return Result((Table(title, columns, tuple(rows)),), {"errors": means})
 
 
 # what is shown -----------------------------------------------------------------------------------------

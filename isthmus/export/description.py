@@ -26,10 +26,13 @@ from isthmus.describe.description import (
     Point,
     Shape,
     ShapeKind,
+    Touch,
 )
+from isthmus.describe.mjcf_touch import IMPULSES
 from isthmus.errors import BadOption
 from isthmus.model.arrays import is_traced
 from isthmus.model.compile import compile_model
+from isthmus.model.contacts import NUMBERS
 from isthmus.model.model import Model, leaf_fields
 
 STOPS = ("limit_stiffness", "limit_damping", "limit_width")
@@ -58,6 +61,7 @@ def description_of(model: Model) -> Description:
         shapes=tuple(_shape(model, i) for i in range(len(model.shape_names))),
         actuators=tuple(_actuators(model)),
         gravity=row(model.gravity),
+        impulses=_impulses(model),
     )
     check(found)
     return _with_unusual_stops(model, found)
@@ -181,4 +185,21 @@ def _shape(model: Model, i: int) -> Shape:
         Frame(row(model.shape_origin[i]), row(model.shape_orientation[i])),
         row(model.shape_size[i]),
         corners,
+        _touch(model, i),
     )
+
+
+def _touch(model: Model, shape: int) -> Touch:
+    """How a shape touches the ground; a number that all its contacts share stands there once."""
+    rows = model.rows("contact").get(model.shape_names[shape], ())
+    if not rows:
+        return Touch()
+    numbers = [(name, row(getattr(model, f"contact_{name}")[list(rows)])) for name in NUMBERS]
+    short = [(name, x[:1] if len(set(x)) == 1 else x) for name, x in numbers]
+    return Touch(model.contact_kinds[rows[0]], tuple(short))
+
+
+def _impulses(model: Model) -> tuple[tuple[str, str | int], ...]:
+    if "impulse" not in model.contact_kinds:
+        return ()
+    return tuple((name, getattr(model, f"contact_{name}")) for name in IMPULSES)

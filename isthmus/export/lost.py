@@ -27,8 +27,6 @@ def note_common_losses(model: Model, found: Description, lost: LeftOut) -> None:
     """Notes what neither URDF nor MJCF can hold."""
     if model.networks:
         lost.add("networks at named variables")
-    if model.contact_kinds:
-        lost.add("how it touches the ground (kind, friction, stiffness and all else of contact/*)")
     for joint in found.joints:
         if joint.prescribed:
             lost.add("that its motion is prescribed, of joint", joint.name)

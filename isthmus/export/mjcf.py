@@ -7,6 +7,8 @@ left to MuJoCo's defaults that changes a number. What MJCF lacks is named in one
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from isthmus.describe.description import Description, Joint, Link
@@ -21,6 +23,7 @@ from isthmus.export.lost import export_text, is_unusual, kept_or_new, note_commo
 from isthmus.export.mjcf_joints import Part, parts_of, pose_of, write_actuators, write_joint
 from isthmus.export.mjcf_kept import with_numbers
 from isthmus.export.mjcf_shapes import placed, write_geoms, write_sites
+from isthmus.export.mjcf_touch import custom_data
 from isthmus.export.possible import raised, with_possible_inertias
 from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
@@ -38,8 +41,10 @@ def export_mjcf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     with a bounded effort, a gear, gains or a delay get an actuator. A planar joint loads back as two prismatic
     ones and a revolute one, with the same coordinates.
 
-    A model that came from an MJCF file keeps that file, where inertias, numbers of joints and motors, and gravity are
-    all that differ; only these are written.
+    A model that came from an MJCF file keeps that file, where inertias, numbers of joints and motors, contact, planes
+    of the world and gravity are all that differ; only these are written.
+
+    Contacts are custom data, which `ist.load` reads; MuJoCo reads the friction of the shapes that touch.
 
     Args:
         path: ends in `.xml` or `.mjcf`; the file appears when it is complete.
@@ -76,7 +81,7 @@ def to_mjcf(model: Model, *, repair: str = "none") -> tuple[str, LeftOut]:
         boundmass=0.0, boundinertia=0.0,
     )  # fmt: skip
     xml.leaf("option", gravity=found.gravity)
-    _write_own_data(xml, found, parts)
+    _write_own_data(xml, found, parts, custom_data(found, lost))
     _write_bodies(xml, found, parts, lost)
     _write_mimics(xml, found)
     write_actuators(xml, parts)
@@ -106,17 +111,19 @@ def _refuse(found: Description) -> None:
         )
 
 
-def _write_own_data(xml: Xml, found: Description, parts: dict[str, list[Part]]) -> None:
-    """Writes custom data that our reader knows: names of fixed joints, smoothing of friction, unusual stops."""
+def _write_own_data(
+    xml: Xml, found: Description, parts: dict[str, list[Part]], contact: dict[str, Any]
+) -> None:
+    """Writes custom data that our reader knows: names of fixed joints, numbers of joints and of contacts."""
     welds = [j for j in found.joints if j.kind == "fixed" and j.name != f"{j.child}_weld"]
     moving = [part.joint for own in parts.values() for part in own]
     numbers = [(name, joint) for joint in moving for name in OWN if _is_own(joint, name)]
-    if welds or numbers:
+    data = {f"{name} of {joint.name}": getattr(joint, name) for name, joint in numbers}
+    data |= {f"{WELD}{joint.child}": joint.name for joint in welds} | contact
+    if data:
         xml.open("custom")
-        for name, joint in numbers:
-            xml.leaf("numeric", name=f"{name} of {joint.name}", data=getattr(joint, name))
-        for joint in welds:
-            xml.leaf("text", name=f"{WELD}{joint.child}", data=joint.name)
+        for name, value in data.items():
+            xml.leaf("text" if isinstance(value, str) else "numeric", name=name, data=value)
         xml.close()
 
 

@@ -15,7 +15,7 @@ from xml.sax.saxutils import unescape
 import numpy as np
 
 from isthmus.describe.checks import ONE_COORDINATE
-from isthmus.describe.description import Actuator, Description, Joint, Link
+from isthmus.describe.description import Actuator, Description, Frame, Joint, Link, Shape, Touch
 from isthmus.describe.mjcf import read_again
 from isthmus.describe.mjcf_bodies import OWN
 from isthmus.describe.mjcf_left_out import LeftOut
@@ -24,6 +24,8 @@ from isthmus.describe.xml_lines import parse_xml
 from isthmus.errors import IsthmusError
 from isthmus.export.description import STOPS, description_of, row, same_names
 from isthmus.export.lost import single
+from isthmus.export.mjcf_shapes import PLANE, placed
+from isthmus.export.mjcf_touch import custom_data, geom_numbers, is_of_contact
 from isthmus.export.urdf_elements import ends_of_travel, unit_axis
 from isthmus.export.xml_edit import Document, NotKept, Tag, opened, walk
 from isthmus.model.compile import model_of
@@ -50,14 +52,14 @@ def with_numbers(model: Model, now: Description, lost: LeftOut) -> bytes:
             _write_joint(document, _found(joints, joint.name), before, joint, lost)
     _write_motors(document, was, now)
     _write_custom_numbers(document, old, model)
+    _write_planes(document, was, now)
+    _write_contact(document, now, lost)
     if was.gravity != now.gravity:
         document.set_numbers(document.root.child("option"), "gravity", now.gravity)
     data = document.result()
     if data != model.source.text:
         was = description_of(_read(data.decode(document.encoding), model.source.folder)[0])
     _compare(was, now)
-    for shape in now.shapes[len(was.shapes) :]:
-        lost.add("shape that the file does not have (planes: load it with ground=):", shape.name)
     return data
 
 
@@ -75,7 +77,7 @@ def _compare(again: Description, now: Description) -> None:
     unlike = [*_unlike("link", again.links, now.links, lambda x: dataclasses.replace(x, line=None))]
     unlike += _unlike("joint", again.joints, now.joints, _without_usual_stops)
     unlike += _unlike("point", again.points, now.points, lambda x: x)
-    unlike += _unlike("shape", again.shapes, now.shapes[: len(again.shapes)], lambda x: x)
+    unlike += _unlike("shape", *map(_by_name, (again, now)), _without_touch)
     motors = [[dataclasses.replace(a, delay_steps=0) for a in d.actuators] for d in (again, now)]
     if not _alike(row(again.gravity), row(now.gravity)):
         unlike.append("gravity")
@@ -83,6 +85,18 @@ def _compare(again: Description, now: Description) -> None:
         unlike.append("the motors")
     if unlike:
         raise NotKept(f"it would not give {unlike[0]}")
+
+
+def _by_name(found: Description) -> list[Shape]:
+    """Shapes by name: a plane that was added comes before the others in the file, behind them in the model."""
+    return sorted(found.shapes, key=lambda shape: shape.name)
+
+
+def _without_touch(shape: Shape) -> Shape:
+    """The shape without its contact, which is custom data, and with a quaternion of unit length."""
+    turn = np.asarray(row(shape.frame.orientation))
+    frame = Frame(shape.frame.position, row(turn / np.linalg.norm(turn)))
+    return dataclasses.replace(shape, frame=frame, touch=Touch())
 
 
 def _unlike(kind: str, again: Any, now: Any, tidy: Callable[[Any], Any]) -> Iterator[str]:
@@ -199,10 +213,50 @@ def _write_motors(document: Document, was: Description, now: Description) -> Non
                     document.set_numbers(tag, attribute, getattr(motor, field))
 
 
+def _write_planes(document: Document, was: Description, now: Description) -> None:
+    """Adds planes of the world that the file does not have."""
+    there = {shape.name for shape in was.shapes}
+    world = document.root.child("worldbody")
+    for shape in now.shapes:
+        if shape.kind == "plane" and shape.link is None and shape.name not in there:
+            tag = Tag("geom")
+            world.children.append(tag)
+            document.set_text(tag, "name", shape.name)
+            document.set_text(tag, "type", "plane")
+            for name, numbers in {"size": PLANE, **placed(shape.frame)}.items():
+                document.set_numbers(tag, name, numbers)
+
+
+def _write_contact(document: Document, now: Description, lost: LeftOut) -> None:
+    """Writes friction of geoms, and the custom data that say how they touch; takes out those that no longer hold."""
+    geoms = {_name(document, tag): tag for tag in _of_bodies(document, "geom")}
+    for shape in now.shapes:
+        if shape.name in geoms:
+            for name, numbers in geom_numbers(shape).items():
+                document.set_numbers(geoms[shape.name], name, numbers)
+    data = custom_data(now, lost)
+    customs = document.root.all("custom")
+    for tag in [tag for custom in customs for tag in custom.children]:
+        name = _name(document, tag)
+        if is_of_contact(name) and name not in data:
+            document.remove(tag)
+    for name, value in data.items():
+        _set_custom(document, "text" if isinstance(value, str) else "numeric", name, value)
+
+
+def _set_custom(document: Document, kind: str, name: str, value: Any) -> None:
+    """Writes custom data, over those of the same name."""
+    there = [tag for custom in document.root.all("custom") for tag in custom.all(kind)]
+    tag = next((tag for tag in there if _name(document, tag) == name), None)
+    if tag is None:
+        tag = Tag(kind)
+        document.root.child("custom").children.append(tag)
+        document.set_text(tag, "name", name)
+    (document.set_text if kind == "text" else document.set_numbers)(tag, "data", value)
+
+
 def _write_custom_numbers(document: Document, was: Model, now: Model) -> None:
     """Writes numbers of joints that MJCF has no attribute for; of stops only those that were set."""
-    there = [tag for custom in document.root.all("custom") for tag in custom.all("numeric")]
-    tags = {_name(document, tag): tag for tag in there}
     before = was.rows("dof")
     for joint, rows in now.rows("dof").items():
         for field in OWN if rows and len(before.get(joint, ())) == len(rows) else ():
@@ -210,9 +264,4 @@ def _write_custom_numbers(document: Document, was: Model, now: Model) -> None:
             acts = field not in STOPS or {*rows} & {*now.limited}
             if not acts or np.array_equal(a[list(before[joint])], b[list(rows)]):
                 continue
-            name = f"{field} of {joint}"
-            if (tag := tags.get(name)) is None:
-                tag = Tag("numeric")
-                document.root.child("custom").children.append(tag)
-                document.set_text(tag, "name", name)
-            document.set_numbers(tag, "data", b[list(rows)])
+            _set_custom(document, "numeric", f"{field} of {joint}", b[list(rows)])

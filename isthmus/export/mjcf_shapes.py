@@ -6,6 +6,7 @@ from isthmus.describe.checks import SIZES
 from isthmus.describe.description import Description, Frame, Shape
 from isthmus.describe.mjcf_left_out import LeftOut
 from isthmus.export.description import row
+from isthmus.export.mjcf_touch import geom_numbers
 from isthmus.export.xml_text import Xml
 
 PLANE = (0.0, 0.0, 1.0)
@@ -18,7 +19,8 @@ def write_geoms(xml: Xml, found: Description, link: str | None, lost: LeftOut) -
     for shape in found.shapes:
         if shape.link == link and _is_written(shape, link in still, lost):
             size = PLANE if shape.kind == "plane" else row(shape.size)[: SIZES[shape.kind]]
-            xml.leaf("geom", name=shape.name, type=shape.kind, size=size, **placed(shape.frame))
+            xml.leaf("geom", name=shape.name, type=shape.kind, size=size, **placed(shape.frame),
+                     **geom_numbers(shape))  # fmt: skip
 
 
 def write_sites(xml: Xml, found: Description, link: str | None) -> None:

@@ -75,6 +75,8 @@ def _checked(model: Model, repair: str) -> tuple[Description, LeftOut]:
     _refuse(found)
     lost = LeftOut()
     note_common_losses(model, found, lost)
+    if model.contact_kinds:
+        lost.add("how it touches the ground (kind, friction, stiffness and all else of contact/*)")
     _note_losses(found, lost)
     return found, lost
 

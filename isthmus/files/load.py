@@ -14,8 +14,9 @@ from isthmus.describe.urdf import parse_urdf
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.files.save import SUFFIX, read_bundle
+from isthmus.files.touching import ContactLike, GroundLike, with_contact_of_file
 from isthmus.model.compile import model_of
-from isthmus.model.contacts import Contact, ContactKind, Ground, with_contact
+from isthmus.model.contacts import Ground
 from isthmus.model.model import Model
 from isthmus.model.source import SourceFile
 
@@ -25,8 +26,8 @@ def load(
     path: str | os.PathLike[str],
     base: Literal["fixed", "free"] = "fixed",
     *,
-    ground: bool | float | int | Ground | None = None,
-    contact: ContactKind | Contact | Sequence[Contact] | bool | None = None,
+    ground: GroundLike = None,
+    contact: ContactLike = None,
     repair: Literal["none", "nearest"] = "none",
     packages: Sequence[str | os.PathLike[str]] = (),
     networks: Mapping[str, Any] | None = None,
@@ -36,10 +37,11 @@ def load(
     `base`: whether the root link of a URDF is welded to the world or moves freely in it. An MJCF
     file says that itself: there `free` is refused where nothing hangs by a free joint. `ground`:
     True for a plane at z = 0, its height [m], or an `ist.Ground`. `contact`: how shapes touch planes
-    of the world, as in `ist.with_contact`; by default by impulses where `ground` is given, else not
-    at all (False: never). `repair="nearest"` replaces impossible inertias by the nearest possible
-    ones. `packages`: folders in which `package://` paths of a URDF are looked for, besides those
-    around the file. MJCF needs MuJoCo (extra `mjcf`), which compiles it.
+    of the world: as in `ist.with_contact`; True: by impulses, the shapes of links that carry no other
+    link with shapes; None: so where `ground` is given, as the file says where `ist.export_mjcf` wrote
+    contact into it, else not at all; False: not at all. `repair="nearest"` replaces impossible
+    inertias by the nearest possible ones. `packages`: folders in which `package://` paths of a URDF
+    are looked for, besides those around the file. MJCF needs MuJoCo (extra `mjcf`), which compiles it.
 
     `networks`: classes and functions of your own that the networks of a saved model are made of, by
     their names: `networks={"MyNet": MyNet}`. No code comes from the file.
@@ -56,22 +58,14 @@ def load(
                 data, **place, base=base, ground=flat, repair=repair, packages=packages
             )
             source = SourceFile(data, "urdf", base)
-        return _with_contact(dataclasses.replace(model_of(found), source=source), ground, contact)
+        model = dataclasses.replace(model_of(found), source=source)
+        return with_contact_of_file(model, found, ground, contact)
     if (base, ground, contact, repair, tuple(packages)) != ("fixed", None, None, "none", ()):
         raise BadOption(
             f"{str(path)!r} is a saved model, which stays as it is: base, ground, contact, repair and packages are "
             "for URDF and MJCF."
         )
     return read_bundle(data, networks or {}, str(path))
-
-
-def _with_contact(model: Model, ground: Any, contact: Any) -> Model:
-    """The model with the contact that was asked for."""
-    asked = ground is not None and ground is not False
-    if contact is False or (contact is None and not asked):
-        return model
-    plane = ground if isinstance(ground, Ground) else None
-    return with_contact(model, "impulse" if contact in (None, True) else contact, ground=plane)
 
 
 def _is_saved(path: str | os.PathLike[str], data: bytes) -> bool:

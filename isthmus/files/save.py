@@ -141,11 +141,10 @@ def _model(data: bytes, networks: Mapping[str, Any], source: str) -> Model:
     if header["checksum"] != _checksum(content, arrays):
         raise Damaged("its checksum does not fit")
     reader = Reader(arrays, networks)
-    lacks = EXTRAS if content["format"] == 1 else ()
     leaves = {
         field: reader.array(spec.name)
         for field, spec in leaf_fields()
-        if spec.quantity not in lacks and (spec.rows != "contact" or spec.name in arrays)
+        if spec.name in arrays or not (spec.quantity in EXTRAS or spec.rows == "contact")
     }
     origin = source_of(content.get("source"))
     model = Model(**with_extras(from_topology(content["model"]) | leaves), source=origin)

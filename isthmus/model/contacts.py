@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,9 +15,12 @@ from isthmus.model import address
 from isthmus.model.arrays import is_traced, stack
 from isthmus.model.leaves import faults_of_leaf
 from isthmus.model.model import Model, leaf_fields
+from isthmus.phases import counted
 from isthmus.types import Number, Numbers
 
 ContactKind = Literal["impulse", "penalty"]
+KINDS: tuple[ContactKind, ...] = get_args(ContactKind)
+Order = Literal["impact", "plain", "b"]
 RIM = 3
 """Points on the rim of each end of a cylinder; the first of them is the lowest one."""
 CORNERS = {"sphere": 1, "capsule": 2, "box": 8, "cylinder": 2 * RIM}
@@ -53,7 +56,7 @@ class Contact:
     kind: ContactKind = "impulse"
     """`impulse`: rigid, no point goes through; `penalty`: springs (Hunt and Crossley), each contact for itself."""
     shapes: str | Sequence[str] = "*"
-    """Names of shapes, or patterns."""
+    """Names of shapes, or of links for all their shapes, or patterns of such names."""
     friction: Number = 0.8
     """Coefficient of friction."""
     restitution: Number = 0.0
@@ -91,18 +94,19 @@ SOFT = 1e-5
 @check_arguments
 def with_contact(
     model: Model,
-    contact: Contact | ContactKind | Sequence[Contact] = "impulse",
+    contact: Contact | str | Sequence[Contact] = "impulse",
     *,
     ground: Ground | None = None,
-    order: Literal["impact", "plain", "b"] = "impact",
+    order: Order = "impact",
     sweeps: int = 30,
     newton: int = 4,
 ) -> Model:
     """The model, whose shapes touch the planes of the world; contacts that it had before are replaced.
 
     Args:
-        contact: how and where; several of them for shapes that act differently. Shapes on links that cannot move are
-            left out.
+        contact: how and where: `impulse` or `penalty` for all shapes, the name or the pattern of some shapes or links
+            (`*_foot`) for impulses there, or one or several `ist.Contact`. Shapes on links that cannot move are left
+            out.
         ground: a plane to add, or to replace the one of that name; None: the planes that the model has.
         order: of impulses. `impact`: points that meet the ground within a step bounce at the time of impact, which
             makes derivatives through impacts right; `plain`: at the end of the step; `b`: box friction in a fixed order
@@ -110,15 +114,11 @@ def with_contact(
         sweeps: of projected Gauss-Seidel over all impulses.
         newton: Newton steps after these, at most.
     """
-    each: list[Any] = [contact] if isinstance(contact, str | Contact) else list(contact)
-    records = [Contact(c) if isinstance(c, str) else c for c in each]
-    for name, count, low in (("sweeps", sweeps, 1), ("newton", newton, 0)):
-        if count < low:
-            raise BadOption(f"{name} must be a whole number from {low}, not {count!r}.")
+    records = [record_of(contact)] if isinstance(contact, str | Contact) else list(contact)
     if ground is not None:
         model = with_plane(model, ground)
     planes = [s for s, kind in enumerate(model.shape_kinds) if kind == "plane"]
-    if moving := [model.shape_names[s] for s in planes if not _stands_still(model, s)]:
+    if moving := [model.shape_names[s] for s in planes if not stands_still(model, s)]:
         raise BadModel(
             f"the plane {moving[0]!r} is fixed to a link that moves; only the world's planes are ground."
         )
@@ -137,10 +137,32 @@ def with_contact(
     if faults := [fault for field, spec in specs for fault in faults_of_leaf(spec, numbers[field])]:
         raise BadModel(" ".join(faults))
     shapes, corners, under = (tuple(column) for column in zip(*rows, strict=True))
-    return dataclasses.replace(
+    made = dataclasses.replace(
         model, contact_kinds=tuple(m.kind for m in materials), contact_shapes=shapes, contact_corners=corners,
-        contact_planes=under, contact_order=order, contact_sweeps=sweeps, contact_newton=newton,
-    **numbers)  # fmt: skip
+        contact_planes=under, **numbers,
+    )  # fmt: skip
+    return with_solver(made, order=order, sweeps=sweeps, newton=newton)
+
+
+def record_of(contact: Contact | str) -> Contact:
+    """A kind for all shapes, or a pattern of shapes for impulses, as a record."""
+    if not isinstance(contact, str):
+        return contact
+    kinds = [kind for kind in KINDS if kind == contact]
+    return Contact(kinds[0]) if kinds else Contact(shapes=contact)
+
+
+@check_arguments
+def with_solver(
+    model: Model, *, order: Order = "impact", sweeps: int = 30, newton: int = 4
+) -> Model:
+    """The model, whose impulses are computed so; the options are those of `with_contact`."""
+    for name, count, low in (("sweeps", sweeps, 1), ("newton", newton, 0)):
+        if count < low:
+            raise BadOption(f"{name} must be a whole number from {low}, not {count!r}.")
+    return dataclasses.replace(
+        model, contact_order=order, contact_sweeps=sweeps, contact_newton=newton
+    )
 
 
 @check_arguments
@@ -208,7 +230,7 @@ def _rows(
         patterns = [record.shapes] if isinstance(record.shapes, str) else list(record.shapes)
         for pattern in patterns:
             for shape in _named(model, pattern, solid):
-                if _stands_still(model, shape):
+                if stands_still(model, shape):
                     if "*" not in pattern:
                         raise BadModel(
                             f"the shape {pattern!r} is fixed to the world, as the ground is: they cannot touch."
@@ -227,11 +249,29 @@ def _rows(
 
 
 def _named(model: Model, pattern: str, solid: list[int]) -> list[int]:
-    names = [model.shape_names[s] for s in solid]
-    found = address.matching(pattern, names)
-    if not found and pattern != "*":
-        raise UnknownName(f"no shape is called {pattern!r}.{did_you_mean(pattern, names)}")
-    return [s for s in solid if model.shape_names[s] in found]
+    """The shapes that a pattern names, by their own names or by those of their links."""
+    links = {s: model.link_names[model.shape_links[s]] for s in solid if model.shape_links[s] >= 0}
+    for names in ({s: model.shape_names[s] for s in solid}, links):
+        if found := address.matching(pattern, [*names.values()]):
+            return [s for s, name in names.items() if name in found]
+    if pattern != "*":
+        known = (*(model.shape_names[s] for s in solid), *links.values(), *KINDS)
+        raise UnknownName(f"no shape or link is called {pattern!r}.{did_you_mean(pattern, known)}")
+    return []
+
+
+def last_shapes(model: Model) -> tuple[list[str], int]:
+    """The shapes on links that move and carry no other link with shapes, such as feet and grippers; and how many more
+    shapes there are on links that move."""
+    solid = [
+        s for s, k in enumerate(model.shape_kinds) if k != "plane" and not stands_still(model, s)
+    ]
+    carrying: set[int] = set()
+    for i in {model.shape_links[s] for s in solid}:
+        while (i := model.parents[i]) >= 0:
+            carrying.add(i)
+    last = [model.shape_names[s] for s in solid if model.shape_links[s] not in carrying]
+    return last, len(solid) - len(last)
 
 
 def _refuse_no_size(model: Model, shape: int) -> None:
@@ -244,7 +284,7 @@ def _refuse_no_size(model: Model, shape: int) -> None:
         )
 
 
-def _stands_still(model: Model, shape: int) -> bool:
+def stands_still(model: Model, shape: int) -> bool:
     """Whether a shape is fixed to the world."""
     i = model.shape_links[shape]
     while i >= 0:
@@ -272,6 +312,5 @@ def describe_contacts(model: Model) -> list[str]:
     for shape, rows in model.rows("contact").items():
         kinds = " and ".join(dict.fromkeys(model.contact_kinds[r] for r in rows))
         plane = ", ".join(dict.fromkeys(model.shape_names[model.contact_planes[r]] for r in rows))
-        points = "1 point" if len(rows) == 1 else f"{len(rows)} points"
-        lines.append(f"contact {shape} on {plane}: {points}, {kinds}")
+        lines.append(f"contact {shape} on {plane}: {counted(len(rows), 'point')}, {kinds}")
     return lines

@@ -72,6 +72,9 @@ class JointFields(Topology):
     joint_cogging_periods: PerDof = _dof_leaf(
         "cogging_periods", "1|1/m", "periods of that sine and cosine in a turn, or in a metre"
     )
+    joint_play: PerDof = _dof_leaf(
+        "play", "rad|m", "free travel within which spring and PD controller pull at nothing"
+    )
     joint_lower: PerDof = _dof_leaf("lower", "rad|m", "lower end of travel")
     joint_upper: PerDof = _dof_leaf("upper", "rad|m", "upper end of travel")
     joint_limit_stiffness: PerDof = _dof_leaf(

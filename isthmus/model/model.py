@@ -345,7 +345,7 @@ def switched_on(model: Model, leaf: str, rows: Iterable[int]) -> dict[str, Any]:
 
 def rows_never_on(model: Model, switch: Switch) -> set[int]:
     """Degrees of freedom whose position has no meaning (their joint has a quaternion), for a switch that needs one."""
-    if switch.field not in ("limited", "position_controlled", "cogging"):
+    if switch.field not in ("limited", "position_controlled", "cogging", "playing"):
         return set()
     spans = enumerate(model.layout.v_own)
     return {k for i, s in spans if model.kind(i).nq != model.kind(i).nv for k in range(*s)}

@@ -39,6 +39,8 @@ class Topology(Record):
     """Degrees of freedom whose dry friction grows with the motor torque."""
     cogging: tuple[int, ...] = eqx.field(static=True)
     """Degrees of freedom whose torque ripples with the position."""
+    playing: tuple[int, ...] = eqx.field(static=True)
+    """Degrees of freedom whose spring and PD controller have play."""
     point_names: tuple[str, ...] = eqx.field(static=True)
     point_links: tuple[int, ...] = eqx.field(static=True)
     shape_names: tuple[str, ...] = eqx.field(static=True)

@@ -16,6 +16,7 @@ from isthmus.data.read import read_motion
 from isthmus.data.tables import found_files
 from isthmus.errors import BadMotion, BadStudy, DataWarning, IsthmusError
 from isthmus.library.shipped import PREFIX
+from isthmus.model.contacts import last_shapes
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.networks.names import unit_for
@@ -49,7 +50,7 @@ def begin_study(
     Columns that are not understood are marked in the text, and a `DataWarning` says which logs cannot be read yet.
     """
     tried = Trials()
-    options = {"base": base, "repair": repair, "packages": tuple(packages)}
+    options: dict[str, Any] = {"base": base, "repair": repair, "packages": tuple(packages)}
     model = tried("robot", lambda: load_robot(Path(), robot, **options))
     files = tried("logs", lambda: [file for log in logs for file in _files(log)])
     motions, unread = _read(tried, files or [], model)
@@ -119,7 +120,19 @@ def _head(robot: str, model: Model, place: Path, options: Mapping[str, Any]) -> 
     if options["packages"]:
         folders = ", ".join(_quoted(_seen(folder, place)) for folder in options["packages"])
         lines.append(f"packages = [{folders}]")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_ground(model)])
+
+
+def _ground(model: Model) -> list[str]:
+    """What a robot with shapes may touch, as comments."""
+    last, _ = last_shapes(model)
+    if not last:
+        return []
+    some = ", ".join(map(_quoted, last[:2]))
+    return [
+        "# ground = 0.0  # height of a plane that it touches [m], or { height = 0.0, tilt = [0.0, 0.0] }",
+        f'# contact = [{{ shapes = [{some}], friction = 0.8 }}]  # or kind = "penalty", stiffness, damping …',
+    ]
 
 
 def _logs(

@@ -14,10 +14,12 @@ from isthmus.data.read import read_motion
 from isthmus.disk import is_folder
 from isthmus.errors import BadInput, IsthmusError
 from isthmus.files.load import load
+from isthmus.files.touching import with_contact_of_library
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.parameters.parameters import parameters
 from isthmus.library.shipped import PREFIX, shipped
 from isthmus.losses.residuals import channel
+from isthmus.model.contacts import with_solver
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.phases import counted
@@ -43,12 +45,20 @@ class Trials:
         return None
 
 
-def load_robot(place: Path, robot: str, **options: Any) -> Model:
-    """The model that `robot` names: `library:NAME`, or a file as seen from `place`, loaded with `options`."""
+def load_robot(
+    place: Path, robot: str, *, impulses: Mapping[str, Any] | None = None, **options: Any
+) -> Model:
+    """The model that `robot` names: `library:NAME`, or a file as seen from `place`, loaded with `options`.
+
+    `impulses`: options of `ist.with_contact` that say how its impulses are computed.
+    """
     options["packages"] = [place / folder for folder in options.get("packages", ())]
     if robot.startswith(PREFIX):
-        return shipped(robot.removeprefix(PREFIX))
-    return load(place / robot, **options)
+        found = shipped(robot.removeprefix(PREFIX))
+        model = with_contact_of_library(found, options.get("ground"), options.get("contact"))
+    else:
+        model = load(place / robot, **options)
+    return with_solver(model, **impulses) if impulses else model
 
 
 def read_logs(

@@ -21,9 +21,11 @@ from isthmus.identify.parameters.free import Free
 from isthmus.identify.problem import CROSS, Problem
 from isthmus.identify.search.search import AbstractSearch
 from isthmus.losses.windows import AbstractLoss, Windows
+from isthmus.model.contacts import Contact, Ground
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.study.build import Trials, attached, divided, load_robot, read_logs, try_names
+from isthmus.study.contacts import CONTACTS, GROUNDS, IMPULSES, contact_in, ground_in
 from isthmus.study.searches import loss_in, search_in
 
 FORMATS = ("urdf", "mjcf", "model", "report")
@@ -33,7 +35,8 @@ INTEGRATORS = ("semi_implicit", "explicit_euler", "rk4")
 
 TOP = {
     "paths_from": t.TEXT, "robot": t.TEXT, "base": t.one_of("fixed", "free"), "repair": t.one_of("none", "nearest"),
-    "ground": t.NUMBER, "packages": t.TEXTS, "logs": t.TEXTS, "heldout": t.ANYTHING, "seed": t.WHOLE, "read": t.TABLE,
+    "ground": GROUNDS, "contact": CONTACTS, "impulses": t.TABLE, "packages": t.TEXTS, "logs": t.TEXTS,
+    "heldout": t.ANYTHING, "seed": t.WHOLE, "read": t.TABLE,
     "free": t.TABLES, "wire": t.TABLES, "loss": t.TABLE, "time": t.TABLE, "search": t.TABLE, "output": t.TABLE,
 }  # fmt: skip
 READ = {f.name: t.ANYTHING for f in dataclasses.fields(Options)} | {"dataset": t.TEXT}
@@ -52,6 +55,8 @@ TIME = {
     "integrator": t.one_of(*INTEGRATORS),
     "explicit": t.FLAG,
 }
+OF_ROBOT = ("base", "repair", "ground", "contact", "impulses", "packages")
+"""Keys that say how the robot is loaded."""
 OUTPUT = {"folder": t.TEXT, "formats": t.TEXTS}
 
 
@@ -71,7 +76,12 @@ class Study:
     free: tuple[Free, ...]
     base: str = "fixed"
     repair: str = "none"
-    ground: float | None = None
+    ground: float | Ground | None = None
+    """A plane, or the height of a horizontal one [m]."""
+    contact: str | tuple[Contact, ...] | None = None
+    """How shapes touch the ground, as in `ist.load`."""
+    impulses: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """`order`, `sweeps` and `newton` of `ist.with_contact`."""
     packages: tuple[str, ...] = ()
     """Folders in which `package://` paths of meshes are looked for."""
     heldout: int | float | tuple[str, ...] | None = None
@@ -137,7 +147,7 @@ class Study:
     def problem(self) -> Problem:
         """Robot and logs, read; what is free in one and compared with the other."""
         tried = Trials()
-        options = {name: getattr(self, name) for name in ("base", "repair", "ground", "packages")}
+        options = {name: getattr(self, name) for name in OF_ROBOT}
         model = tried("robot", lambda: load_robot(self.here, self.robot, **options))
         logs, heldout = self._logs(tried, model)
         if model is not None and self.wires and (logs or heldout):
@@ -189,15 +199,16 @@ def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
     loss = dict(data.get("loss", {}))
     compared = {key: loss.pop(key) for key in COMPARED if key in loss}
     compared = t.checked(compared, COMPARED, "[loss]", faults)
-    read, time, output = (
-        t.checked(data.get(name, {}), known, f"[{name}]", faults)
-        for name, known in (("read", READ), ("time", TIME), ("output", OUTPUT))
+    tables = {"read": READ, "time": TIME, "output": OUTPUT, "impulses": IMPULSES}
+    read, time, output, impulses = (
+        t.checked(data.get(name, {}), known, f"[{name}]", faults) for name, known in tables.items()
     )
-    plain, search = ("base", "repair", "ground", "seed"), data.get("search")
+    plain, search = ("base", "repair", "seed"), data.get("search")
     return {
         **{key: data[key] for key in plain if key in data},
         "robot": data.get("robot", ""), "logs": _texts(data.get("logs", ())),
-        "packages": _texts(data.get("packages", ())),
+        "packages": _texts(data.get("packages", ())), "impulses": impulses,
+        "ground": ground_in(data.get("ground"), faults), "contact": contact_in(data.get("contact"), faults),
         "free": _free(data.get("free", []), faults), "heldout": _heldout(data.get("heldout"), faults),
         "reading": _reading(read, faults), "wires": _wires(data, faults),
         "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": time,

@@ -158,7 +158,10 @@ def test_every_integrator_can_be_chosen():
         (["--record", "link/pos"], "Did you mean 'link/pose'?"),
         (["--control", "wobble"], "--control does not understand 'wobble'"),
         (["--control", "nowhere.csv"], "there is no file 'nowhere.csv'"),
-        (["--ground", "0"], "are for files"),
+        (["--base", "free"], "are for files"),
+        (["--contact", "penalty"], "has no ground to touch"),
+        (["--contact", "friction=0.3,glue=1"], "--contact 1 does not know 'glue'"),
+        (["--contact", "friction=much"], "--contact 1: friction must be a number, not 'much'"),
     ],
 )
 def test_wrong_options_end_in_one_sentence(words, what, capsys, as_the_user):
@@ -189,8 +192,15 @@ def test_ground_and_repair_reach_the_reader(tmp_path, monkeypatch):
 
     monkeypatch.setattr(ist, "load", load)
     (tmp_path / "arm.urdf").write_text("<robot/>", encoding="utf-8")
-    simulate.load_model(str(tmp_path / "arm.urdf"), "free", "nearest", 0.5, ("ws",))
-    assert heard == {"base": "free", "repair": "nearest", "ground": 0.5, "packages": ("ws",)}
+    options = {"base": "free", "repair": "nearest", "ground": 0.5, "packages": ("ws",)}
+    given = {(): None, ("*_foot",): "*_foot"} | {
+        ("shapes=*_foot,friction=0.5", "kind=penalty,shapes=trunk"): (
+            ist.Contact(shapes="*_foot", friction=0.5), ist.Contact("penalty", "trunk"),
+        ),
+    }  # fmt: skip
+    for texts, contact in given.items():
+        simulate.load_model(str(tmp_path / "arm.urdf"), **options, contact=texts)
+        assert heard == {**options, "contact": contact}
 
 
 def test_out_and_plot_may_be_folders(tmp_path, monkeypatch):

@@ -150,7 +150,7 @@ def test_without_mujoco_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
         (text(before="<option viscosity='1'/>"), "the fluid around"),
         (text(before="<option><flag actuation='disable'/></option>"), "disabled flag 'actuation'"),
         (text(geom="<geom name='g' type='ellipsoid' size='1 2 3'/>"), "(ellipsoid) of geom 'g'"),
-        (text(geom="<geom name='g' size='1' friction='0.3'/>"), "margin or gap of geom 'g'"),
+        (text(geom="<geom name='g' size='1' condim='4'/>"), "condim of geom 'g'"),
         (text(geom="<geom name='g' size='1' contype='2'/>"), "collision mask .* of geom 'g'"),
         (text().replace("name='b'", "name='b' gravcomp='1'"), "gravity compensation of body 'b'"),
         (

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.dynamics.actuators import SOFTNESS, motor_torque, saturate
+from isthmus.dynamics.actuators import motor_torque
+from isthmus.dynamics.smooth import SOFTNESS, saturate
 from isthmus.errors import BadOption
 
 

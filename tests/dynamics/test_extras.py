@@ -20,6 +20,7 @@ from isthmus.dynamics.passive import (
     passive_torque,
     transmitted_torque,
 )
+from isthmus.dynamics.smooth import dead_zone
 from isthmus.model.state import Control, State
 from isthmus.networks.signals import NO_SIGNALS
 from isthmus.simulate.accelerate import accelerate, needed_torque
@@ -27,6 +28,7 @@ from isthmus.simulate.accelerate import accelerate, needed_torque
 NUMBERS = {
     "friction": 0.4, "friction_speed": 0.05, "stiction": 0.7, "stiction_speed": 0.3, "load_friction": 0.15,
     "torque_offset": 0.25, "cogging_sin": 0.3, "cogging_cos": -0.2, "cogging_periods": 6.0, "motor_constant": 0.6,
+    "stiffness": 1.5, "play": 0.1,
 }  # fmt: skip
 
 
@@ -52,7 +54,7 @@ SLOPE = jax.jit(jax.vmap(passive_slope, in_axes=(None, 0, 0)))
 def test_every_extra_number_stands_in_the_model_and_is_switched_on():
     for name in EXTRAS:
         np.testing.assert_array_equal(FULL.get(f"joint/{name}"), NUMBERS[name])
-    for field in ("current_driven", "biased", "sticking", "load_rubbing", "cogging"):
+    for field in ("current_driven", "biased", "sticking", "load_rubbing", "cogging", "playing"):
         assert getattr(FULL, field) == (0, 1)
         assert getattr(BARE, field) == ()
 
@@ -63,13 +65,14 @@ def test_the_torque_is_the_closed_form():
     limit = limit + n["load_friction"] * np.sqrt(TAU**2 + LOAD_CORNER**2)
     angle = n["cogging_periods"] * Q * np.array([[1.0, 2.0 * np.pi]])  # in a turn, in a metre
     ripple = n["cogging_sin"] * np.sin(angle) + n["cogging_cos"] * np.cos(angle)
-    want = ripple - limit * np.tanh(V / n["friction_speed"]) - n["torque_offset"]
+    spring = -n["stiffness"] * dead_zone(Q, np.full_like(Q, 0.5 * n["play"]))
+    want = spring + ripple - limit * np.tanh(V / n["friction_speed"]) - n["torque_offset"]
     np.testing.assert_allclose(PASSIVE(FULL, Q, V, TAU), want, rtol=1e-13, atol=1e-14)
 
 
 def test_friction_never_has_power_and_its_slope_is_that_of_the_chord():
     rubbing = FULL.set("joint/torque_offset", 0.0).set("joint/cogging_sin", 0.0)
-    rubbing = rubbing.set("joint/cogging_cos", 0.0)
+    rubbing = rubbing.set("joint/cogging_cos", 0.0).set("joint/stiffness", 0.0)
     tau = PASSIVE(rubbing, Q, V, TAU)
     assert (np.asarray(tau * V) <= 0.0).all()
     np.testing.assert_allclose(SLOPE(FULL, V, TAU) * V, -tau, rtol=1e-12)
@@ -138,8 +141,10 @@ def test_the_command_of_a_pd_controller_is_found_back():
     model = BARE.set("joint/kp", 30.0).set("joint/kd", 2.0).set("joint/motor_constant", 0.5)
     model = model.set("joint/gear", 3.0)
     q, v, command = Q[0], V[0], TAU[0]
-    tau = motor_torque(model, jnp.asarray(command), q, v)
-    np.testing.assert_allclose(command_for(model, tau, q, v), command, rtol=1e-12)
+    for play in (0.0, 0.1):
+        model = model.set("joint/play", play)
+        tau = motor_torque(model, jnp.asarray(command), q, v)
+        np.testing.assert_allclose(command_for(model, tau, q, v), command, rtol=1e-11)
     np.testing.assert_allclose(motor_slope(model), 3.0 * 3.0 * 2.0 * 0.5)
 
 

@@ -75,8 +75,13 @@ def test_simulated_logs_give_back_numbers_zeros_and_delay(tmp_path):
     assert errors["parameters"][0] < 0.2 * errors["lab"][0]
     misses = result.numbers["misses"]["A0"]
     assert misses["both"] < min(misses["lag"], misses["zeros"]) < misses["plain"]
+    assert len(result.numbers["terms"]["A0"]) == 3
     assert (tmp_path / "out" / "runs.png").exists()
     assert (tmp_path / "out" / "misses.png").exists()
+    judged = reproduce("acrobot", Settings(judge=str(path)), tmp_path / "out").judged.numbers[
+        "runs"
+    ]
+    assert np.all(np.array(judged["A0"]["chosen"]) < 0.5 * np.array(judged["A0"]["lab_zeros"]))
 
 
 @pytest.mark.slow

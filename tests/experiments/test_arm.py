@@ -64,7 +64,7 @@ def test_a_simulated_arm_is_predicted_on_a_faster_run_it_has_not_seen(tmp_path):
         options=(("model", str(tmp_path / "arm.urdf")), ("lowpass", "40")),
     )  # fmt: skip
     result = reproduce("arm", settings, tmp_path / "out")
-    judged = result.numbers["errors"]["judge"]
+    judged = result.judged.numbers["errors"]
     assert np.sqrt(np.mean(np.square(judged["chosen"]))) < 0.04
     assert "offset" in result.numbers["terms"]
     saved = ist.load(tmp_path / "out" / "chosen.safetensors")
@@ -73,9 +73,13 @@ def test_a_simulated_arm_is_predicted_on_a_faster_run_it_has_not_seen(tmp_path):
     np.testing.assert_allclose(
         predicted_torque(saved, rows, saved), ist.needed_torque(saved, fast), atol=1e-3
     )
-    assert {"tables.txt", "numbers.json", "torques.png", "errors.png", "chosen.safetensors"} <= {
+    files = ["tables.txt", "numbers.json", "torques.png", "errors.png"]
+    assert {*files, *(f"judged_{name}" for name in files), "chosen.safetensors"} <= {
         file.name for file in (tmp_path / "out").iterdir()
     }
+    again = reproduce("arm", dataclasses.replace(settings, data=None), tmp_path / "out")
+    for name, errors in again.judged.numbers["errors"].items():
+        np.testing.assert_allclose(errors, judged[name], rtol=1e-5)
 
 
 def test_without_recordings_or_with_other_ones_the_study_says_what_it_needs(tmp_path):

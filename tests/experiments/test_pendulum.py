@@ -8,7 +8,8 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadOption
 from isthmus.experiments import pendulum
-from isthmus.experiments.pendulum_markers import calibrate
+from isthmus.experiments.pendulum_judge import predicted
+from isthmus.experiments.pendulum_markers import as_they_are, calibrate
 from isthmus.experiments.run import Settings, reproduce
 
 TRUTH = {
@@ -20,6 +21,41 @@ TRUTH = {
 def test_without_recordings_the_study_says_what_it_needs():
     with pytest.raises(BadOption, match="--data"):
         pendulum.study(Settings(quick=True))
+
+
+def test_a_start_is_where_the_model_agrees_with_noisy_frames():
+    model, plain = pendulum.made(TRUTH), as_they_are()
+    true = np.array([1.0, 0.5, 3.0, -4.0])
+    state = ist.State(q=true[:2], v=true[2:])
+    motion = ist.rollout(model, state, None, pendulum.FRAME, 900, integrator="rk4")
+    seen = np.asarray(motion.q) + 1.5e-3 * np.random.default_rng(0).normal(size=motion.q.shape)
+    (film,) = pendulum.films([ist.Motion(np.asarray(motion.t), seen, 0.0 * seen)], plain)
+    off = {
+        by_model: predicted([film], model, plain, np.zeros(2), 25, by_model)[1][:, 25]
+        for by_model in (False, True)
+    }
+    assert np.sqrt(np.mean(off[True] ** 2)) < 0.7 * np.sqrt(np.mean(off[False] ** 2))
+
+
+def test_a_support_that_hardly_yields_is_a_rigid_one_and_a_light_one_is_not():
+    support = {"frequency": 20.0, "damping_ratio": 0.1, "support_mass": 1e7}
+    state = np.array([[1.0, 0.5]])
+
+    def swung(model):
+        still = np.zeros((1, model.dof - 2))
+        start = ist.State(np.concatenate([still, state], axis=1), np.zeros((1, model.dof)))
+        motion = ist.rollout_many(model, start, None, pendulum.FRAME, steps=60, integrator="rk4")
+        return np.asarray(motion.q)[0, :, -2:]
+
+    rigid, heavy = swung(pendulum.made(TRUTH)), swung(pendulum.made({**TRUTH, **support}))
+    np.testing.assert_allclose(heavy, rigid, atol=1e-5)
+    light = swung(pendulum.made({**TRUTH, **support, "support_mass": 1.0}))
+    assert np.abs(light - rigid).max() > 1e-3
+
+
+def test_a_film_that_is_too_short_is_refused(tmp_path):
+    with pytest.raises(BadOption, match=r"run 0 of .* has 500 frames; 600 are needed"):
+        pendulum.runs_of(str(filmed(tmp_path, rows=500)))
 
 
 def filmed(folder, rows: int = 1700):
@@ -47,9 +83,13 @@ def test_a_simulated_film_gives_its_numbers_back(tmp_path):
         assert found[name] == pytest.approx(TRUTH[name], rel=0.02), name
     assert result.numbers["errors"]["all runs"][0] < 1e-3
     assert result.numbers["errors_many"]["all runs"][0] < 1e-3
+    assert np.all(np.array(result.numbers["errors_by_model"]["all runs"]) < 5e-3)
     assert {"tables.txt", "numbers.json", "motion.png", "errors.png"} <= {
         file.name for file in (tmp_path / "out").iterdir()
     }
+    judged = reproduce("pendulum", Settings(judge=str(path)), tmp_path / "out").judged
+    assert set(judged.numbers["errors"]) == set(result.numbers["errors"])
+    assert judged.numbers["errors"]["all runs"][0] < 1e-3
 
 
 @pytest.mark.slow

@@ -7,7 +7,10 @@ import pytest
 
 import isthmus as ist
 from isthmus.cli.main import main
+from isthmus.errors import BadOption
+from isthmus.experiments import swimmer
 from isthmus.experiments.baselines import in_head, out_of_head
+from isthmus.experiments.run import Settings
 from isthmus.experiments.swimmer import METHODS
 from isthmus.experiments.swimmer_truth import INNER, MEDIA, ROW, Medium, swim
 
@@ -47,6 +50,23 @@ def test_the_study_writes_its_table_its_figures_and_its_numbers(tmp_path, capsys
     errors = json.loads((tmp_path / "numbers.json").read_text())["numbers"]["median"]["water, 5 °C"]
     assert errors["hybrid"]["q 1-200"] < 0.5 * errors["plain"]["q 1-200"]
     assert {p.name for p in tmp_path.glob("*.png")} == {"motion_1.png", "errors.png"}
+    assert {p.stem for p in tmp_path.glob("*.safetensors")} == {
+        "water5_hybrid", "water5_hybrid_dissipative",
+    }  # fmt: skip
+
+
+def test_saved_models_are_judged_on_a_file_of_the_published_format(shared_data, tmp_path):
+    with np.load(shared_data / "swimmer03_mujoco.npz") as file:
+        np.savez(tmp_path / "few.npz", density3000=file["density3000"][:2, :41])
+    model = ist.library.swimmer(3).set("gravity", 0.0)
+    damped = model.set("joint/*/damping", 1e-4)
+    settings = Settings(judge=str(tmp_path / "few.npz"))
+    found = swimmer.judged(settings, {"vacuum": model, "damped": damped}, {"links": 3})
+    errors = found.numbers["errors"]
+    assert errors["vacuum"] == errors["plain"]
+    assert errors["damped"] != errors["plain"]
+    with pytest.raises(BadOption, match="5 degrees of freedom, the saved models 6"):
+        swimmer.judged(settings, {}, {"links": 4})
 
 
 def test_an_unknown_study_or_medium_is_refused_by_name(capsys):

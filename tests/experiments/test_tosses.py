@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import isthmus as ist
 from isthmus.data.datasets_bodies import HALF_WIDTH
 from isthmus.errors import BadOption
 from isthmus.experiments import tosses
@@ -110,13 +111,22 @@ def test_simulated_tosses_go_through_the_whole_study(made, tmp_path):
     assert "does not help" in result.notes[0] or "helps" in result.notes[0]
     assert (tmp_path / "out" / "errors.png").exists()
     assert (tmp_path / "out" / "toss.png").exists()
+    saved = {"penalty": ist.load(tmp_path / "out" / "penalty.safetensors")}
+    later = tosses.judged(Settings(judge=str(path)), saved, result.numbers).numbers["errors"]
+    learn, judge = tosses.split(str(path), tosses.planned(Settings(quick=True)), 0)
+    parts = [tosses.assessed(isthmus_simulator("penalty"), result.numbers["numbers"]["penalty"], part)
+             for part in (learn, judge)]  # fmt: skip
+    for start, means in later["penalty"].items():
+        each = np.concatenate([part.off[start] for part in parts], axis=1)
+        np.testing.assert_allclose(means, each.mean(axis=1), rtol=1e-6)
+    assert later["MuJoCo"] != later["MuJoCo, defaults"]
 
 
 def test_springs_predict_real_tosses_from_their_first_frames(shared_data):
     """With the numbers that the study found on other tosses."""
     path = shared_data / "contactnets_cube.npz"
     _, judge = tosses.split(str(path), tosses.planned(Settings()), 0)
-    found = tosses.judged(isthmus_simulator("penalty"), FOUND, judge)
+    found = tosses.assessed(isthmus_simulator("penalty"), FOUND, judge)
     far, angle = (x.mean() for x in found.off["six frames"])
     assert far < 0.095
     assert angle < 10.5

@@ -258,7 +258,7 @@ def test_a_file_of_a_newer_version_is_refused_with_its_version(saved, tmp_path):
 def test_a_file_of_format_1_is_read_with_the_numbers_that_it_lacks_switched_off(saved, tmp_path):
     def before(content):
         content.update(format=1)
-        for field in ("current_driven", "biased", "sticking", "load_rubbing", "cogging"):
+        for field in ("current_driven", "biased", "sticking", "load_rubbing", "cogging", "playing"):
             del content["model"][field]
         for field in [name for name in content["model"] if name.startswith("contact_")]:
             del content["model"][field]

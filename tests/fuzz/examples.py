@@ -28,7 +28,8 @@ ROBOT = """<?xml version="1.0"?>
     <collision name="skin"><origin xyz="0 0 0.2"/>
       <geometry><cylinder radius="0.03" length="0.4"/></geometry></collision>
     <collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link>
-  <link name="lower"><inertial><mass value="0.5"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/>
+  <link name="lower"><contact><lateral_friction value="0.5"/><stiffness value="3"/></contact>
+    <inertial><mass value="0.5"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/>
     </inertial>
     <collision><geometry><mesh filename="package://arm/skin.stl" scale="1 1 1"/></geometry></collision></link>
   <link name="finger"><inertial><mass value="0.1"/>
@@ -50,6 +51,9 @@ SCENE = """<mujoco model="arm">
   <compiler angle="degree"/>
   <option timestep="0.002" gravity="0 0 -9.81"/>
   <default><joint damping="0.1" armature="0.01"/></default>
+  <custom><text name="contact of chin" data="penalty"/>
+    <numeric name="contact/friction of chin" data="0.4"/><text name="contact order" data="plain"/>
+    <numeric name="contact sweeps" data="12"/></custom>
   <worldbody>
     <geom name="floor" type="plane" size="1 1 0.1"/>
     <body name="trunk" pos="0 0 1"><freejoint name="root"/><geom type="box" size="0.1 0.2 0.1" mass="2"/>
@@ -59,7 +63,8 @@ SCENE = """<mujoco model="arm">
           <joint name="slide" type="slide"/>
           <inertial pos="0 0 -0.1" mass="0.5" diaginertia="0.01 0.01 0.001"/><site name="foot" pos="0 0 -0.3"/></body>
       </body>
-      <body name="head" pos="0 0 0.2"><joint name="neck" type="ball"/><geom type="sphere" size="0.1" mass="0.3"/></body>
+      <body name="head" pos="0 0 0.2"><joint name="neck" type="ball"/>
+        <geom name="chin" type="sphere" size="0.1" mass="0.3"/></body>
     </body>
   </worldbody>
   <equality><joint joint1="knee" joint2="hip" polycoef="0 0.5 0 0 0"/></equality>
@@ -79,6 +84,8 @@ WIRES: dict[str, Any] = {
 }  # fmt: skip
 STUDY: dict[str, Any] = {
     "robot": "library:pendulum", "base": "fixed", "repair": "none", "logs": ["log.csv"], "heldout": 0.2, "seed": 1,
+    "ground": {"height": -5.0, "tilt": [0.0, 0.1]}, "impulses": {"order": "plain", "sweeps": 5},
+    "contact": [{"shapes": ["rod_2*"], "friction": 0.4}, {"shapes": "rod_1", "kind": "penalty", "stiffness": 1e4}],
     "read": {"columns": {"tau1": "joint/control[joint_1]", "tau2": "joint/control[joint_2]"},
              "units": {"joint/position": "rad"}, "gaps": "keep"},
     "free": [{"name": "link/*/mass", "low": 0.1, "high": 5.0, "prior": [1.0, 0.5]},

@@ -30,7 +30,8 @@ def test_a_study_that_was_begun_can_be_read_and_has_comments_on_what_was_found(p
     for words in [
         "2 links, 2 degrees of freedom, 2 kg", "joint_1 (revolute)", "3 logs, 1.8 s in all",
         "run_1.csv: 61 rows, 100 a second; positions, velocities, joint/control", "in the file: 1, 1 kg",
-        "N·m·s/rad\n", "starts as measured; or multiple_shooting, one_step, whole_run",
+        "# ground = 0.0", '# contact = [{ shapes = ["rod_2_capsule_0"], friction', "N·m·s/rad\n",
+        "starts as measured; or multiple_shooting, one_step, whole_run",
     ]:  # fmt: skip
         assert words in text
     assert len(study.problem().logs) == 2

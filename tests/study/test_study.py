@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import isthmus as ist
@@ -93,6 +94,48 @@ def test_paths_start_at_the_folder_of_the_file(tmp_path):
     assert problem.scheme.substeps == 2
     assert len(problem.template.networks) == 1
     assert (problem.weight_penalty, problem.keep_networks) == ("cross", True)
+
+
+def test_ground_and_contact_of_a_study_are_those_of_the_robot(tmp_path):
+    t = 1e-2 * np.arange(30)
+    q, v = np.tile([0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0], (30, 1)), np.zeros((30, 6))
+    q[:, 2] -= 0.5 * 9.81 * t**2
+    v[:, 2] -= 9.81 * t
+    motion = ist.Motion(t, q, v, {})
+    motion.matched(ist.library.cube()).save(tmp_path / "toss.csv")
+    table = tomllib.loads("""
+robot = "library:cube"
+logs = "toss.csv"
+ground = { height = -0.5, tilt = [0.0, 0.1] }
+free = [{ name = "contact/*/friction", shared = true }]
+read = { constant = "keep" }
+[[contact]]
+friction = 0.3
+restitution = 0.2
+[impulses]
+order = "plain"
+sweeps = 12
+""")
+    model = ist.Study.from_table(table, here=tmp_path).problem().template
+    np.testing.assert_array_equal(model.contact_friction, np.full(8, 0.3))
+    np.testing.assert_array_equal(model.contact_restitution, np.full(8, 0.2))
+    np.testing.assert_array_equal(model.get("shape/ground/origin"), [0.0, 0.0, -0.5])
+    assert (model.contact_order, model.contact_sweeps, model.contact_newton) == ("plain", 12, 4)
+
+
+def test_faults_of_ground_and_contact_are_said_at_once():
+    table = {
+        "robot": "library:cube", "logs": "x.csv", "free": [{"name": "gravity"}], "ground": {"hight": 1.0},
+        "contact": [{"kind": "glue"}, {"friction": "much", "frictoin": 1.0}], "impulses": {"order": "late"},
+    }  # fmt: skip
+    with pytest.raises(BadStudy) as caught:
+        ist.Study.from_table(table)
+    said = "\n".join(caught.value.faults)
+    for words in (
+        "[ground] does not know 'hight'. Did you mean 'height'?", "contact 1: kind must be one of 'impulse', 'penalty'",
+        "contact 2: friction must be a number", "contact 2 does not know 'frictoin'", "[impulses]: order must be",
+    ):  # fmt: skip
+        assert words in said
 
 
 @pytest.mark.filterwarnings("ignore::isthmus.errors.DescriptionWarning")

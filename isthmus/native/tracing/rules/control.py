@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -321,8 +321,7 @@ def choose(
             chosen(trace, condition, trace.memory.values(x), trace.memory.values(y))
             for x, y in outs
         ]
-    record = Branch(condition, then, orelse, then_yields, else_yields)
-    results = p.finish("if", record, [p.kinds[v] for v in then_yields])
+    results = branched(trace, condition, then, orelse, zip(then_yields, else_yields, strict=True))
     outs, at = [], 0
     for v, buffer in zip(eqn.outvars, buffers, strict=True):
         shape, size = tuple(v.aval.shape), math.prod(v.aval.shape)
@@ -332,6 +331,18 @@ def choose(
         outs.append(np.array(results[at : at + size], dtype=np.int64).reshape(shape))
         at += size
     return outs
+
+
+def branched(
+    trace: Trace, condition: int, then: Any, orelse: Any, pairs: Iterable[tuple[int, int]]
+) -> list[int]:
+    """The results of two blocks, given as pairs of what they yield: each pair once, and none of equal values."""
+    p, pairs = trace.p, list(pairs)
+    apart = list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
+    record = Branch(condition, then, orelse, [a for a, _ in apart], [b for _, b in apart])
+    found = p.finish("if", record, [p.kinds[a] for a, _ in apart])
+    results = dict(zip(apart, found, strict=True))
+    return [results.get(pair, pair[0]) for pair in pairs]
 
 
 def chosen(trace: Trace, condition: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:

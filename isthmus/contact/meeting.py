@@ -1,0 +1,64 @@
+"""A mechanism as impulses at its contacts feel it: `A = J H⁻¹ Jᵀ + softness`."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from isthmus.contact.solve import Impulses, Square
+from isthmus.dynamics.factor import Factor, factored, inverse_times, solve_transposed
+from isthmus.model.model import Model
+from isthmus.record import Record
+from isthmus.types import AnyArray, Joints
+
+RIGID = 1e-12
+"""Share of the largest mobility below which there is none."""
+
+
+class Meeting(Record):
+    """Inertia, Jacobian and softness of all contacts of a step."""
+
+    H: Float[AnyArray, "n n"]
+    """Inertia of the joints."""
+    L: Factor
+    """Of `H`, held fixed in derivatives."""
+    J: Float[AnyArray, "rows n"]
+    """Velocities of the contacts (normal, two tangents for each) for those of the joints."""
+    softness: Float[AnyArray, " rows"]
+    """Speed that 1 N·s gives the contacts themselves [1/kg]."""
+
+    def jump(self, p: Impulses) -> Joints:
+        """What impulses do to the velocity of the joints."""
+        return inverse_times(self.H, self.L, self.J.T @ p.reshape(-1))
+
+    def yields(self, p: Impulses, jump: Joints | None = None) -> Impulses:
+        """`A p`, with all its derivatives; `jump`: of these impulses, where it is known."""
+        jump = self.jump(p) if jump is None else jump
+        return (self.J @ jump + self.softness * p.reshape(-1)).reshape(p.shape)
+
+    def mobility(self) -> Square:
+        """`A`, with all its derivatives [1/kg]."""
+        moved = jax.vmap(lambda row: inverse_times(self.H, self.L, row))(self.J)
+        return self.J @ moved.T + jnp.diag(self.softness)
+
+    def assembled(self) -> tuple[Meeting, Square]:
+        """The same, softened in directions in which the mechanism cannot move at all, and `A` without derivatives."""
+        L, J, softness = jax.lax.stop_gradient((self.L, self.J, self.softness))
+        Y = solve_transposed(L, J.T)
+        G = jnp.stack(
+            [y @ Y for y in Y.T]
+        )  # row by row: native code then sees which entries are zero
+        mobility = jnp.sum(Y * Y, axis=0)
+        most = jnp.max(mobility)
+        more = jnp.where(mobility <= RIGID * most, most, 0.0)
+        softened = eqx.tree_at(lambda m: m.softness, self, self.softness + more)
+        return softened, G + jnp.diag(softness + more)
+
+
+def meeting_of(
+    model: Model, H: AnyArray, J: AnyArray, softness: AnyArray, coupled: bool
+) -> Meeting:
+    """The meeting of contacts with the Jacobian `J`; `coupled`: `H` couples branches of the tree."""
+    return Meeting(H, factored(model, jax.lax.stop_gradient(H), coupled), J, softness)

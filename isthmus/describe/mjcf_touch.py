@@ -1,0 +1,86 @@
+"""How geoms of a compiled MJCF touch: friction as MuJoCo combines it, our custom data, what has no meaning here.
+
+`solref` and `solimp` are springs of an acceleration, scaled by the inertia that a contact feels: no number of ours
+follows from them without that inertia and the time step, so they are named, not read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isthmus.describe.description import Touch
+from isthmus.describe.mjcf_bodies import floats, numerics, texts
+from isthmus.describe.mjcf_left_out import LeftOut
+
+PLANE = 0
+"""Of `mjtGeom`."""
+KIND = "contact of "
+"""A custom text of this name and a shape's holds the kind of its contacts; MJCF has no place for that."""
+NUMBER = "contact/{} of {}"
+"""The name of the custom numbers of a shape's contacts."""
+SOLVER, IMPULSES = "contact ", ("order", "sweeps", "newton")
+"""Custom data such as `contact order` hold how impulses are computed."""
+USUAL = {
+    "friction": (0.005, 0.0001), "condim": (3,), "margin": (0.0,), "gap": (0.0,), "solmix": (1.0,),
+    "solref": (0.02, 1.0), "solimp": (0.9, 0.95, 0.001, 0.5, 2.0),
+}  # fmt: skip
+"""MuJoCo's defaults of the numbers that have no meaning here; of friction, the torsional and the rolling one."""
+WITHOUT_FRICTION = 1
+"""Of `condim`."""
+
+
+class Touches:
+    """What a file says about the contacts of its geoms."""
+
+    def __init__(self, m: Any) -> None:
+        self.m = m
+        self.planes = [i for i in range(m.ngeom) if m.geom_type[i] == PLANE]
+        self._kinds, self._numbers = texts(m, KIND), numerics(m)
+        order = [(n, text) for n, text in texts(m, SOLVER).items() if n == "order"]
+        counts = [(n, self._numbers.get(f"{SOLVER}{n}")) for n in IMPULSES]
+        whole = [(n, int(x)) for n, x in counts if isinstance(x, float)]
+        self.impulses: tuple[tuple[str, str | int], ...] = (*order, *whole)
+
+    def of(self, i: int, name: str, left: LeftOut) -> Touch:
+        """Of geom `i`, which is called `name` here; what has no meaning here goes to `left`."""
+        self._note(i, name, left)
+        start, end = NUMBER.format("\0", name).split("\0")
+        own = {
+            key.removeprefix(start).removesuffix(end): floats(value)
+            for key, value in self._numbers.items()
+            if key.startswith(start) and key.endswith(end)
+        }
+        friction = self._friction(i, name, left)
+        return Touch(self._kinds.get(name, ""), tuple(({"friction": (friction,)} | own).items()))
+
+    def _friction(self, i: int, name: str, left: LeftOut) -> float:
+        """With the first plane of the file; where there is none, the geom's own."""
+        found = [self._combined(i, plane) for plane in self.planes if plane != i]
+        if len(set(found)) > 1:
+            left.add("friction with other planes than the first of geom", name)
+        return found[0] if found else self._combined(i, i)
+
+    def _combined(self, a: int, b: int) -> float:
+        """Of two geoms: that of higher priority, or else the larger one."""
+        m = self.m
+        first, second = (int(m.geom_priority[i]) for i in (a, b))
+        decide = [a, b] if first == second else [a if first > second else b]
+        if max(m.geom_condim[i] for i in decide) == WITHOUT_FRICTION:
+            return 0.0
+        return max(float(m.geom_friction[i, 0]) for i in decide)
+
+    def _note(self, i: int, name: str, left: LeftOut) -> None:
+        m = self.m
+        for field, usual in USUAL.items():
+            value = np.ravel(getattr(m, f"geom_{field}")[i])[-len(usual) :]
+            if field == "condim" and value[0] == WITHOUT_FRICTION:
+                continue
+            if not np.allclose(value, usual):
+                what = "torsional and rolling friction" if field == "friction" else field
+                left.add(f"{what} of geom", name)
+        if m.geom_contype[i] != 1 or m.geom_conaffinity[i] != 1:
+            left.add("collision mask (it may touch all others) of geom", name)
+        if m.geom_adhesion[i] or m.geom_surfacevel[i].any():
+            left.add("adhesion or surface velocity of geom", name)
