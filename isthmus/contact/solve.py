@@ -26,7 +26,7 @@ RESTING = 1e-13
 """Sweeps that change no impulse by more than this share of the largest one are the last."""
 REDUNDANT = 1e-10
 """Share of the diagonal that keeps the matrix of Newton steps regular where contacts share a load."""
-UNROLLED = 24
+UNROLLED = 16
 """Rows of a linear system up to which its elimination is written out."""
 
 

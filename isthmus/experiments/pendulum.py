@@ -101,7 +101,8 @@ def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]
             model = models[file_name(name)]
             parts[name] = judge(films(runs, markers), model, markers, np.array(offset), {})
     tables = (errors_table(parts, settings.judge), many_table(parts))
-    return Result(tables, plain_numbers(parts, known), drawn(films(runs, as_they_are())[-1], parts))
+    figures = drawn(films(runs, as_they_are())[-1], parts, ())
+    return Result(tables, plain_numbers(parts, known), figures)
 
 
 def runs_of(path: str) -> list[Motion]:
@@ -120,11 +121,11 @@ def file_name(part: str) -> str:
     return re.sub("[, ]+", "_", part)
 
 
-def drawn(film: Film, parts: Mapping[str, Found]) -> dict[str, Any]:
-    """The figures: a prediction of a film, and all errors."""
+def drawn(film: Film, parts: Mapping[str, Found], floor: Sequence[float] = FLOOR) -> dict[str, Any]:
+    """The figures: a prediction of a film, and all errors beside a floor, if it is known."""
     start = start_of_example(film)
     seen = film.seen[start : start + HORIZONS[-1] + 1]
-    return {"motion": draw_motion(seen, parts), "errors": draw_errors(HORIZONS, FLOOR, parts)}
+    return {"motion": draw_motion(seen, parts), "errors": draw_errors(HORIZONS, floor, parts)}
 
 
 # the model --------------------------------------------------------------------------------------------------

@@ -41,7 +41,8 @@ def draw_errors(horizons: Sequence[int], floor: Sequence[float], parts: Mapping[
     import matplotlib.pyplot as plt
 
     figure, panel = plt.subplots(figsize=(8.8, 4.2))
-    panel.plot(horizons, floor, "o--", color=INK, label="least squares on accelerations")
+    if floor:
+        panel.plot(horizons, floor, "o--", color=INK, label="least squares on accelerations")
     for name, part in parts.items():
         panel.plot(horizons, part.by_model, "o-", color=COLOURS[name], label=name, ms=4)
     panel.set(

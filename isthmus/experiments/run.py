@@ -28,7 +28,7 @@ STUDIES = {
     "tosses": "a real cube tossed on a table: contact by impulses or springs, beside MuJoCo",
 }
 """Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
-JUDGING = ("arm", "acrobot", "pendulum", "swimmer")
+JUDGING = ("arm", "acrobot", "pendulum", "swimmer", "tosses")
 """Studies whose module has `judged(settings, models, numbers) -> Result`, which judges what the study found (`models`
 and `numbers` of its result) on further recordings, `settings.judge`."""
 NUMBERS, TABLES, JUDGED = "numbers.json", "tables.txt", "judged_"

@@ -22,6 +22,7 @@ from isthmus.experiments.tosses_fits import (
     Errors,
     Numbers,
     cost_of,
+    costs_of,
     cross_validated,
     interval,
     network_by_folds,
@@ -99,7 +100,7 @@ def study(settings: Settings) -> Result:
     model = built(chosen, numbers, network)
     found[name] = assessed(isthmus_simulator(chosen, network), numbers, judge, model)
     settings.say(f"{name}: {said(found[name].off[STARTS[1]])}")
-    helps = cost_of(nets[network]) < cost_of(nets["none"])
+    helps = interval(costs_of(nets["none"]) - costs_of(nets[network]))[1] > 0.0
     tables = (
         errors_table(found, len(learn), len(judge), plan),
         crossed_table(crossed, {f"{chosen}, network: {n}": off for n, off in nets.items()}, plan),
@@ -296,7 +297,7 @@ def notes(found: dict[str, Judged], chosen: str, network: str, helps: bool) -> t
     """What the numbers say."""
     position, angle = pairs(found, chosen)[f"{chosen}, network on {network}"]
     clear = "clearly" if position[1] * position[2] > 0 or angle[1] * angle[2] > 0 else "not clearly"
-    helping = "helps" if helps else "does not help"
+    helping = "helps" if helps else "does not help beyond chance"
     return (
         f"Cross-validation chose {chosen}; a network on {network} {helping} there. On the judged tosses it changes the "
         f"error by {100 * position[0]:+.1f} % and {angle[0]:+.1f}°, {clear} more than chance would.",

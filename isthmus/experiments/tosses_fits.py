@@ -49,7 +49,12 @@ def predicted(
 
 def cost_of(off: Errors) -> float:
     """One number for the errors of many tosses."""
-    return float(sum(np.mean(x) / unit for x, unit in zip(off, UNITS, strict=True)))
+    return float(np.mean(costs_of(off)))
+
+
+def costs_of(off: Errors) -> np.ndarray:
+    """One number for the errors of each toss."""
+    return off[0] / UNITS[0] + off[1] / UNITS[1]
 
 
 def searched(

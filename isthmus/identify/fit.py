@@ -20,6 +20,7 @@ from isthmus.identify.answer import files
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
 from isthmus.identify.answer.alignment import shifts
 from isthmus.identify.answer.divergence import divergence
+from isthmus.identify.answer.edges import edges
 from isthmus.identify.answer.missing import Missing, missing
 from isthmus.identify.answer.quality import errors_of
 from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
@@ -236,24 +237,28 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     errors, heldout = errors_of(evaluation, problem.sigma, starts[0], x), None
     if predicted is not None:
         heldout = errors_of(predicted, problem.sigma, starts[0, :p], x[:p])
-        if not problem.kind.simulates:  # an open-loop prediction may be off for other reasons
+        alike = problem.kind.for_heldout() is problem.kind and not problem.plan.start_rows
+        if alike and not problem.trained:
             known = known.widened(max(heldout[n][1] / max(e[1], 1e-300) for n, e in errors.items()))
+    at_edge, status = edges(parameters, x[:p], starts[0, :p]), outcome.status[outcome.best]
+    status = Status.AT_EDGE if at_edge and status is Status.CONVERGED else status
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
+    told = (*at_edge, *warnings_of(known, estimates, status), *time_shift_warnings(problem, x))
     return Fit(
         model=parameters.model(x[:p]), estimates=estimates, covariance=known.covariance,
         correlations=known.correlations, noise=known.noise,
         errors=errors, heldout=heldout,
-        status=outcome.status[outcome.best].value, loss=float(outcome.cost[outcome.best]),
+        status=status.value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
-        warnings=(*warnings_of(known, estimates, outcome), *time_shift_warnings(problem, x)),
+        warnings=told,
         undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful,
         settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
 
 
 def warnings_of(
-    known: Sensitivity, estimates: Mapping[str, Estimate], outcome: Outcome
+    known: Sensitivity, estimates: Mapping[str, Estimate], status: Status
 ) -> tuple[str, ...]:
     """Reasons not to trust the result."""
     found = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
@@ -272,8 +277,7 @@ def warnings_of(
                 f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}. "
                 f"{what_would_determine(name, known, list(estimates))}"
             )
-    status = outcome.status[outcome.best]
-    if status.name not in ("CONVERGED", "INTERRUPTED"):
+    if status not in (Status.CONVERGED, Status.INTERRUPTED):
         found.append(f"the search did not converge: {status.value}.")
     return tuple(found)
 

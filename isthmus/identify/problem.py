@@ -34,7 +34,7 @@ from isthmus.model import address
 from isthmus.model.model import Model
 from isthmus.phases import counted
 from isthmus.simulate.integrate import Integrator, IntegratorLike, integrator_of
-from isthmus.simulate.touching import check_contact
+from isthmus.simulate.touching import check_contact, warn_if_deep
 
 CROSS = "cross"
 """The weight penalty that is chosen by cross-validation inside the fitted motions."""
@@ -92,7 +92,6 @@ class Problem:
                 "reward weights."
             )
         scheme = integrator_of(self.integrator, self.explicit, self.substeps)
-        check_contact(self.template, None, scheme)
         if not self.runs[0]:
             raise BadLog("there is no motion to fit: give motions=.")
         check_heldout(*self.runs)
@@ -116,6 +115,10 @@ class Problem:
             )
         if self.kind.simulates:
             warn_without_commands(self.template, self.logs)
+            check_contact(self.template, self.dt or max(log.dt for log in self.logs), scheme)
+            starts = np.stack([log.start_q[0] for log in self.logs])
+            leaves = len(jax.tree.leaves(self.template))
+            warn_if_deep(self.template, starts, [*[False] * leaves, True], "log")
         if doubt := self.kind.doubt(max(map(len, self.logs))):
             warnings.warn(doubt, FitWarning, stacklevel=3)
 

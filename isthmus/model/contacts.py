@@ -132,7 +132,6 @@ def with_contact(
     numbers = {
         f"contact_{n}": stack([_number(model, m, n, len(rows)) for m in materials]) for n in NUMBERS
     }
-    _check_ranges(records)
     specs = [(field, spec) for field, spec in leaf_fields() if field in numbers]
     if faults := [fault for field, spec in specs for fault in faults_of_leaf(spec, numbers[field])]:
         raise BadModel(" ".join(faults))
@@ -201,21 +200,6 @@ def corner_count(model: Model, shape: int) -> int:
     """How many points of a shape may touch a plane."""
     start, stop = model.shape_spans[shape]
     return CORNERS.get(model.shape_kinds[shape], stop - start)
-
-
-def _check_ranges(records: list[Contact]) -> None:
-    for record in records:
-        for name in NUMBERS:
-            value = getattr(record, name)
-            if value is None or is_traced(value):
-                continue
-            smallest, largest = np.min(value), np.max(value)
-            positive = name in ("friction_speed", "exponent")
-            if smallest < 0.0 or (positive and smallest == 0.0):
-                least = "positive" if positive else "0 or more"
-                raise BadOption(f"Contact: {name} must be {least}, not {smallest:g}.")
-            if name in ("restitution", "erp") and largest > 1.0:
-                raise BadOption(f"Contact: {name} must be 1 or less, not {largest:g}.")
 
 
 def _rows(

@@ -30,7 +30,7 @@ from isthmus.simulate.rollout import (
     run,
     with_acting,
 )
-from isthmus.simulate.touching import check_contact
+from isthmus.simulate.touching import check_contact, warn_if_deep
 from isthmus.types import Number
 
 CHUNK = 8
@@ -82,15 +82,16 @@ def rollout_many(
     given = Control() if given is None else given
     check_dt(models, dt)
     check_contact(models, dt, scheme)
+    flags = [*jax.tree.leaves(_spread(axes[0], models)), np.ndim(states.q) == 2]
+    warn_if_deep(models, states.q, flags if any(flags) else None)
     chosen = tuple(select(models, name, extras(first)) for name in names(record))
     settings = (steps, chosen, scheme, interval(checkpoint, steps))
     if wants_native(engine, models, states, None if callable(given) else given, dt):
         done = _many_native((models, states, given, dt), axes, settings, engine, threads)
         if done is not None:
-            return with_acting(models, done, given, deep=axes[2])
-    return with_acting(
-        models, _many(models, states, given, axes, dt, settings), given, deep=axes[2]
-    )
+            return with_acting(models, done, given, record, deep=axes[2])
+    found = _many(models, states, given, axes, dt, settings)
+    return with_acting(models, found, given, record, deep=axes[2])
 
 
 def _many_native(

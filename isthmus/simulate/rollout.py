@@ -36,7 +36,7 @@ from isthmus.simulate.integrate import Integrator, IntegratorLike, advance, inte
 from isthmus.simulate.kept import as_signals, last_row_again, with_controls
 from isthmus.simulate.law import check_law, commanded
 from isthmus.simulate.stiffness import warn_if_stiff
-from isthmus.simulate.touching import check_contact, warn_if_deep
+from isthmus.simulate.touching import RESIDUAL, check_contact, warn_if_deep, warn_if_unsolved
 from isthmus.types import AnyArray, Number
 
 Controls = None | AnyArray | Sequence[Any] | Control | Callable[[Any, State], Any]
@@ -120,18 +120,22 @@ def rollout(
     chosen = tuple(select(model, name, extras(controls)) for name in names(record))
     warn_if_stiff(model, state, dt, scheme)
     check_contact(model, dt, scheme)
-    warn_if_deep(model, state)
+    warn_if_deep(model, state.q)
     settings = (steps, chosen, scheme, interval(checkpoint, steps))
     if wants_native(engine, model, state, None if callable(controls) else controls, dt):
         found = native_rollout((model, state, controls, dt), settings, engine)
         if found is not None:
             fn, arguments = found
-            return with_acting(model, fn(*arguments), controls)
-    return with_acting(model, _rollout(model, state, controls, dt, *settings), controls)
+            return with_acting(model, fn(*arguments), controls, record)
+    found = _rollout(model, state, controls, dt, *settings)
+    return with_acting(model, found, controls, record)
 
 
-def with_acting(model: Model, motion: Motion, controls: Any, *, deep: bool = False) -> Motion:
-    """The motion with its controls; those of a control law are in it already."""
+def with_acting(
+    model: Model, motion: Motion, controls: Any, record: str | Sequence[str], *, deep: bool = False
+) -> Motion:
+    """What `run` gave, with its controls; those of a control law are in it already. Tells of unsolved contact."""
+    motion = warn_if_unsolved(model, motion, names(record))
     given = Control() if callable(controls) else controls
     return with_controls(model, motion, given, deep=deep)
 
@@ -150,12 +154,14 @@ def native_rollout(given: tuple, settings: tuple, engine: Engine) -> tuple | Non
     else:
         fn = lambda m, s, c, h: run(m, s, c, h, *settings)
         arguments, key = (model, state, controls, dt), ("rollout", settings)
+    if settings[0] and "impulse" in model.contact_kinds:
+        said = (*said, RESIDUAL)
     found = compiled(fn, arguments, key, engine, _outline(model, settings[1], said))
     return None if found is None else (found, arguments)
 
 
 def _outline(model: Model, chosen: tuple[Selection, ...], said: tuple[str, ...]) -> Motion:
-    """A motion of the structure that `run` gives; `said` names the signals of a control law."""
+    """A motion of the structure that `run` gives; `said` names the signals that were not asked for."""
     signals: dict[str, AnyArray] = {selection.text: np.zeros(1) for selection in chosen}
     signals = dict.fromkeys(said, np.zeros(1)) | signals
     q, v = np.zeros((1, model.nq)), np.zeros((1, model.dof))
@@ -185,7 +191,7 @@ def run(
     scheme: Integrator,
     every: int | None,
 ) -> Motion:
-    """The rollout itself, for checked arguments: what `rollout` compiles."""
+    """The rollout itself, for checked arguments: what `rollout` compiles. Impulses always have their residual in it."""
     start = _as_floats(state)
     dt = jnp.asarray(dt, start.q.dtype)
     # recorded signals need an evaluation at the last state too
@@ -200,6 +206,8 @@ def run(
         after, signal = advance(model, begin, control, dt, scheme)
         kept = tuple(selection.pick(signal[selection.name]) for selection in chosen)
         said = as_signals(control) if callable(controls) else {}
+        if "impulse" in model.contact_kinds:
+            said |= {RESIDUAL: signal[RESIDUAL]}
         return (after.q, after.v, after.memory), (begin.q, begin.v, kept, said)
 
     given = None if callable(controls) else _padded(controls, rows)

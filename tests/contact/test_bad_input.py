@@ -29,10 +29,10 @@ def no_ground():
     [
         (lambda: ball(ist.Contact(friction=None)), "friction"),
         (lambda: ball(ist.Contact(friction=np.nan)), "nan|finite"),
-        (lambda: ball(ist.Contact(friction=-0.1)), "friction must be 0 or more, not -0.1"),
-        (lambda: ball(ist.Contact(stiffness=-1.0)), "stiffness must be 0 or more, not -1"),
-        (lambda: ball(ist.Contact(restitution=1.2)), "restitution must be 1 or less, not 1.2"),
-        (lambda: ball(ist.Contact(friction_speed=0.0)), "friction_speed must be positive, not 0"),
+        (lambda: ball(ist.Contact(friction=-0.1)), "'contact/friction' cannot be -0.1: it must not be negative"),
+        (lambda: ball(ist.Contact(stiffness=-1.0)), "'contact/stiffness' cannot be -1: it must not be negative"),
+        (lambda: ball(ist.Contact(restitution=1.2)), "'contact/restitution' cannot be 1.2: it must be between 0 and 1"),
+        (lambda: ball(ist.Contact(friction_speed=0.0)), "'contact/friction_speed' cannot be 0: it must be positive"),
         (lambda: ball(ist.Contact("penalty", exponent=0.5)), "'contact/exponent' cannot be 0.5: it must not be less"),
         (lambda: ball(ist.Contact("springs")), "'impulse' or 'penalty', not .*'springs'"),
         (lambda: ball("impulse", order="late"), "order must be .* not .*'late'"),
@@ -78,6 +78,48 @@ def test_springs_that_are_too_stiff_for_the_step_get_advice_that_holds():
 def test_a_start_in_the_ground_is_told_with_its_depth():
     with pytest.warns(StepWarning, match=r"starts with 'ball' 0\.03 m deep in the ground"):
         ist.rollout(ball("impulse"), at((0.0, 0.0, 0.07)), None, 1e-3, 0)
+
+
+def test_many_worlds_and_problems_tell_which_start_is_in_the_ground():
+    model, q = ball("impulse"), np.tile(REST.q, (3, 1))
+    q[1, 2] = 0.07
+    says = r"'ball' 0\.03 m deep in the ground in"
+    with pytest.warns(StepWarning, match=f"{says} world 1"):
+        ist.rollout_many(model, ist.State(q, np.zeros((3, 6))), None, 1e-3, 0)
+    heights = ist.with_contact(model, ground=ist.Ground(height=0.03))
+    batched = model.set(
+        "shape/ground/origin", np.stack([m.shape_origin[-1] for m in (model, heights)])
+    )
+    with pytest.warns(StepWarning, match=f"{says} world 1"):
+        ist.rollout_many(batched, REST, None, 1e-3, 0)
+    t = 1e-3 * np.arange(4)
+    paths = q[:, None] + t[None, :, None] * np.eye(7)[0]
+    logs = [ist.Motion(t, path, np.tile(np.eye(6)[0], (4, 1)), {}) for path in paths]
+    with pytest.warns(StepWarning, match=f"{says} log 1"):
+        ist.Problem(model, logs, free="contact/*/friction")
+
+
+def rod(**options):
+    """A capsule along its x axis, with a contact at each end."""
+    along_x = (1.0, 0.0, 1.0, 0.0)
+    add = lambda r: r.add_shape_capsule("rod", 0.05, 0.2, orientation=along_x, name="rod")
+    inertia = (1e-3, 1e-2, 1e-2, 0.0, 0.0, 0.0)
+    return on_ground("rod", 1.0, inertia, add, ist.Ground(), "impulse", **options)
+
+
+def test_impulses_that_were_not_found_are_told_with_step_and_residual():
+    start = at((0.0, 0.0, 0.05), v=(1.0, 0.4, 0.0, 0.3, 0.0, 0.5))
+    coarse = rod(sweeps=1, newton=0)
+    says = r"'rod' were not found in \d+ steps: in step \d+{} velocities are off by \S+ m/s"
+    with pytest.warns(StepWarning, match=says.format("")):
+        motion = ist.rollout(coarse, start, None, 1e-3, 20)
+    assert "contact/residual" not in motion.signals
+    with pytest.warns(StepWarning, match=says.format(" of world 0")):
+        ist.rollout_many(coarse, ist.State(start.q[None], start.v[None]), None, 1e-3, 20)
+    with pytest.warns(StepWarning, match=says.format("")):
+        motion = ist.rollout(coarse, start, None, 1e-3, 20, record="contact/residual")
+    assert motion.signals["contact/residual"].max() > 1e-8
+    ist.rollout(rod(), start, None, 1e-3, 20)  # says nothing
 
 
 def test_the_loss_of_torques_refuses_impulses():

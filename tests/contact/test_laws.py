@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
+from isthmus.contact.penalty import advised_substeps
 from tests.contact.bodies import G, at, ball, block, kinetic, moved
 
 FLAT = (1.0, 0.0, 0.0, 0.0)
@@ -145,3 +146,21 @@ def test_a_block_that_lands_flat_bounces_flat():
     impact = int(np.argmax(motion.v[:, 2]))
     np.testing.assert_allclose(motion.v[impact, 2], 0.5 * np.sqrt(2 * G * 0.1), rtol=0.01)
     assert motion.q[:, 2].min() > 0.05 - 1e-6
+
+
+def test_springs_that_follow_the_advice_give_no_energy():
+    """Cubes on corners and edges, thrown: where the advice says one step is enough, no toss gains energy."""
+    model = ist.library.cube(contact="penalty")
+    dt = 1.0 / 148.0 / advised_substeps(model, 1.0 / 148.0)
+    assert advised_substeps(model, dt) == 1
+    rng = np.random.default_rng(0)
+    q, v = np.zeros((64, 7)), rng.normal(size=(64, 6)) * ([1.0] * 3 + [5.0] * 3)
+    q[:, 2], q[:, 3:] = 0.2, rng.normal(size=(64, 4))
+    q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1)[:, None]
+    motion = ist.rollout_many(model, ist.State(q, v), None, dt, 600)
+    mass, inertia = float(model.link_mass[0]), 0.37 * 0.1048**2 / 6.0
+    kinetic = mass * np.sum(motion.v[..., :3] ** 2, -1) + inertia * np.sum(
+        motion.v[..., 3:] ** 2, -1
+    )
+    energy = mass * G * motion.q[..., 2] + 0.5 * kinetic
+    assert np.all(energy <= (1.0 + 1e-3) * energy[:, :1])

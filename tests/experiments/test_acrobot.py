@@ -8,7 +8,7 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadOption
 from isthmus.experiments import acrobot
-from isthmus.experiments.acrobot_fits import Run, identified, own_zero, run_of
+from isthmus.experiments.acrobot_fits import Run, chosen_terms, identified, own_zero, run_of
 from isthmus.experiments.acrobot_model import LABS, LEAD, ROW, made
 from isthmus.experiments.run import Settings, reproduce
 
@@ -36,7 +36,7 @@ def test_the_zeros_of_a_run_leave_something_to_predict():
         own_zero(made(LAB, LAB.numbers()), short, Settings())
 
 
-def logged(folder, rows: int = 1700):
+def logged(folder, rows: int = 1700, **more):
     """Two driven runs of a known acrobot, nine columns each: encoders are off, torques are late."""
     t = ROW * np.arange(rows)
     pull = lambda t: np.stack(
@@ -49,7 +49,7 @@ def logged(folder, rows: int = 1700):
         ]
     ).transpose(0, 2, 1)
     starts = ist.State(q=np.array([[0.3, 0.5], [-0.4, 0.8]]), v=np.zeros((2, 2)))
-    model = made(LAB, {**TRUTH, "lag": 0.0})
+    model = made(LAB, {**TRUTH, **more, "lag": 0.0})
     motion = ist.rollout_many(model, starts, ist.Control(torque=pull(t)[:, :-1]), ROW)
     shown = pull(t - LATE)
     columns = lambda k: np.concatenate(
@@ -82,6 +82,14 @@ def test_simulated_logs_give_back_numbers_zeros_and_delay(tmp_path):
         "runs"
     ]
     assert np.all(np.array(judged["A0"]["chosen"]) < 0.5 * np.array(judged["A0"]["lab_zeros"]))
+
+
+@pytest.mark.slow
+def test_the_term_that_the_training_runs_were_made_with_is_chosen(tmp_path):
+    path = logged(tmp_path, load_friction=[0.3, 0.3])
+    assert "load_friction" in chosen_terms(
+        LAB, acrobot.recorded(path, at_least=2), Settings(quick=True)
+    )
 
 
 @pytest.mark.slow

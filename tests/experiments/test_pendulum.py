@@ -73,7 +73,7 @@ def filmed(folder, rows: int = 1700):
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.compiles_much("a whole study")
 def test_a_simulated_film_gives_its_numbers_back(tmp_path):
     path = filmed(tmp_path)

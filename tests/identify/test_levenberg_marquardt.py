@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
 import isthmus as ist
 from isthmus.identify.evaluate.dense_matrix import Dense
+from isthmus.identify.search.bodies import Bodies, factor
 from isthmus.identify.search.levenberg_marquardt import bounded_step
+from isthmus.identify.torque.start import start_from_torque
+from tests.identify.arms import arm_log
 from tests.identify.motions import double_problem
 
 
@@ -100,3 +105,47 @@ def test_a_step_is_the_best_one_that_stays_in_the_box():
     assert np.all(np.abs(slope[~at_low & ~at_high]) < 1e-9)
     assert np.all(slope[at_low] > -1e-9)
     assert np.all(slope[at_high] < 1e-9)
+
+
+@pytest.fixture(scope="module")
+def inertials() -> ist.Problem:
+    """All inertias, friction and offsets of an arm, with the prior of a torque fit; what that leaves is the noise."""
+    model = ist.library.arm()
+    _, log = arm_log(0, "friction", 400)
+    linear = start_from_torque(model, log, joints=("damping", "friction", "offset"), prior=3.0)
+    names = ("damping", "friction", "torque_offset")
+    free = [ist.Free("link/*/inertial", prior=1.0 / np.sqrt(4.0 * linear.prior))]
+    free += [ist.Free(f"joint/*/{name}") for name in names]
+    noise = {"joint/motor_torque": linear.rms[2]}
+    return ist.Problem(model, log, free=free, loss="torque", noise=noise)
+
+
+def test_all_inertias_of_an_arm_converge_at_or_below_the_torque_fit(inertials):
+    with warnings.catch_warnings(action="ignore", category=ist.errors.FitWarning):
+        fit = ist.fit(inertials)
+    assert fit.x.size == 91
+    assert fit.status == "converged"
+    assert len(fit.history) <= 31
+    r = inertials.evaluation.residuals(fit.x[None])[0][0]
+    assert np.sum(np.square(r)) <= inertials.evaluation.data * (1.0 + 1e-6)
+    assert np.all(fit.model.link_mass[fit.model.link_mass != 0.0] > 0.0)
+
+
+def test_from_the_description_inertias_converge_without_a_convex_start(inertials):
+    evaluation = inertials.evaluation
+    found = ist.LevenbergMarquardt(steps=60).search(evaluation, evaluation.start[None])
+    assert found.status[0].name == "CONVERGED"
+
+
+def test_curvature_and_bend_are_the_second_derivatives_of_pseudo_inertias(inertials):
+    evaluation = inertials.evaluation
+    bodies, draw = Bodies(evaluation), np.random.default_rng(0)
+    x, h = evaluation.start, 1e-4
+    v = np.zeros_like(x)
+    v[bodies.rows] = draw.standard_normal(bodies.rows.shape)
+    J = lambda z: (lambda U: U @ np.swapaxes(U, -1, -2))(factor(z[bodies.rows] * bodies.scale))
+    second = (J(x + h * v) - 2.0 * J(x) + J(x - h * v)) / h**2
+    w = bodies.bend(x[None], v[None])[0]
+    h = 1e-5 / np.abs(w).max()
+    first = (J(x + h * w) - J(x - h * w)) / (2.0 * h)
+    np.testing.assert_allclose(first, second, atol=1e-5 * np.abs(second).max())

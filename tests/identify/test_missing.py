@@ -16,7 +16,8 @@ def test_dry_friction_that_nobody_modelled_shows_in_the_sign_of_the_velocity(tmp
     problem = ist.Problem(
         SINGLE, recorded(truth, 201), free=[ist.Free("joint/*/damping")], loss=ist.Windows(10)
     )
-    fit = ist.fit(problem)
+    with pytest.warns(ist.errors.FitWarning, match="the model lacks .*joint/joint_1/friction"):
+        fit = ist.fit(problem)
     first = fit.missing()[0]
     assert first.follows == "the sign of the velocity of joint_1"
     assert first.correlation < -0.6

@@ -1,8 +1,7 @@
-"""Residuals at a point, row by row, with their derivatives by what is free and by what is held.
+"""Residuals at a point, row by row or window by window, with their derivatives by what is free and by what is held.
 
 The held numbers are candidates for what the model lacks: inertias, armature, springs, damping and friction of the model
-that are not free, an offset of each compared component, and its first and second difference in time, which stand for a
-delay and for flexible joints.
+that are not free, and what the logs may hide (`hidden_errors.py`): offsets, delays, flexible joints.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float, Int
 
+from isthmus.identify.answer.hidden_errors import of_simulation, of_torques
+from isthmus.identify.evaluate.arrow_matrix import Arrow
 from isthmus.identify.evaluate.batch import WindowBatch
 from isthmus.identify.evaluate.compiled import Compiled
 from isthmus.identify.evaluate.evaluation import Evaluation
@@ -24,13 +25,15 @@ from isthmus.model.model import leaf_fields
 
 MEMORY = 512 * 2**20
 """Bytes of columns up to which what is held is looked at, and correlation in time."""
+FEW_WINDOWS = 8
+"""Below this many windows, nothing can be learnt from how they differ: their rows are one series in time."""
 OF_LINKS = ("link_mass", "link_com", "link_inertia")
 OF_JOINTS = ("joint_armature", "joint_stiffness", "joint_damping", "joint_friction")
 
 
 @dataclasses.dataclass(frozen=True)
 class Columns:
-    """Weighted residuals with columns of their derivatives; all rows of a run follow each other in time."""
+    """Weighted residuals with columns of their derivatives. A row is one of the log or, if `restarts`, a window."""
 
     r: Float[np.ndarray, "rows width"]
     free: Float[np.ndarray, "p rows width"]
@@ -39,7 +42,11 @@ class Columns:
     names: tuple[str, ...]
     """Of the held numbers."""
     run: Int[np.ndarray, " rows"]
-    """Number of the run that a row belongs to."""
+    """Number of the run that a row belongs to; those of a run follow each other in time."""
+    component: Int[np.ndarray, " width"]
+    """Which of the compared components a column of `r` belongs to."""
+    restarts: bool
+    """Whether a row is a simulation that started anew, whose errors grow with time."""
 
 
 def fits_in_memory(evaluation: Evaluation, count: int) -> bool:
@@ -49,8 +56,8 @@ def fits_in_memory(evaluation: Evaluation, count: int) -> bool:
 
 def columns_of(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Columns:
     """The columns at the point `x`; windows whose starts are free are projected on what these cannot change."""
-    batch = general(evaluation)
-    p = evaluation.plan.parameters.size
+    batch, plan = general(evaluation), evaluation.plan
+    p, own = plan.parameters.size, plan.starts
     entries, names = candidates(batch, x[:p])
     U, free = batch.of_window(x[None]), batch.directions(x[None])
     unit = np.zeros((1, len(entries), free.shape[2]))
@@ -60,18 +67,36 @@ def columns_of(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Columns:
         directions, names = free, []
     (pieces,) = Jacobians(batch).pieces(U, directions)
     r = np.concatenate([piece for piece, _ in pieces])
-    D = np.concatenate([columns for _, columns in pieces])
-    shape = evaluation.windows.weight.shape
-    extra, more = of_signals(evaluation, r.reshape(shape)) if names else (np.zeros((0, *shape)), [])
-    heavy = np.sqrt(huber(r, evaluation.plan.huber)[1]) if evaluation.plan.huber else None
-    if heavy is not None:
-        r, D = r * heavy, D * heavy[:, None]
-    r, D = without_starts(r, D, p, batch.own)
-    r, D = r.reshape(shape), D.reshape(len(D), D.shape[1], *shape[1:])
-    D = np.concatenate([np.swapaxes(D, 0, 1), extra])
+    D = np.swapaxes(np.concatenate([columns for _, columns in pieces]), 0, 1)
+    if names:
+        few = evaluation.count < FEW_WINDOWS
+        extra, more = (
+            of_torques(evaluation, r) if plan.torque else of_simulation(evaluation, x, few)
+        )
+        D, names = np.concatenate([D, extra]), [*names, *more]
+    if plan.huber:
+        heavy = np.sqrt(huber(r, plan.huber)[1])
+        r, D = r * heavy, D * heavy
+    if own:
+        matrix = evaluation.normal(x[None]).matrix
+        assert isinstance(matrix, Arrow)
+        r, D = without_starts(r, D[p : p + own], np.delete(D, range(p, p + own), axis=0), matrix)
+    return _arranged(evaluation, r, D, names)
+
+
+def _arranged(evaluation: Evaluation, r: np.ndarray, D: np.ndarray, names: list[str]) -> Columns:
+    """Residuals (windows, data) and columns (n, windows, data) as rows that follow each other in time."""
+    plan, p = evaluation.plan, evaluation.plan.parameters.size
+    rows, width = evaluation.windows.weight.shape[1:]
+    component = np.concatenate([np.tile(np.arange(width), rows), width + np.arange(plan.gaps)])
+    restarts = not plan.torque and evaluation.count >= FEW_WINDOWS
+    if restarts:
+        run = np.asarray(evaluation.windows.run, dtype=np.int64)
+        return Columns(r, D[:p], D[p:], tuple(names), run, component, restarts)
     order, run = in_time(evaluation)
-    r, D = r.reshape(-1, shape[2])[order], D.reshape(len(D), -1, shape[2])[:, order]
-    return Columns(r, D[:p], D[p:], (*names, *more), run)
+    each = lambda x: x[..., : rows * width].reshape(*x.shape[:-2], -1, width)
+    r, D = each(r)[order], each(D)[:, order]
+    return Columns(r, D[:p], D[p:], tuple(names), run, component[:width], restarts)
 
 
 def general(evaluation: Evaluation) -> WindowBatch:
@@ -108,41 +133,27 @@ def candidates(batch: WindowBatch, z: Float[np.ndarray, " p"]) -> tuple[list[int
     return entries, names
 
 
-def of_signals(evaluation: Evaluation, r: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Offset, delay and second difference of each component that is compared, and what to call them.
+def without_starts(
+    r: Float[np.ndarray, "windows data"],
+    S: Float[np.ndarray, "starts windows data"],
+    D: Float[np.ndarray, "n windows data"],
+    matrix: Arrow,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals and columns without what the free starts of windows can explain.
 
-    The differences are those of the simulated signal: those of the measured one would contain the noise in `r`.
+    `S`: columns by the start of each window, then, for multiple shooting, by that of the next one.
     """
-    target, weight = evaluation.windows.target, evaluation.windows.weight
-    found, names = [], []
-    place = column = 0
-    for c in evaluation.plan.channels:
-        for k, label in enumerate(c.labels):
-            own = np.zeros((3, *weight.shape))
-            own[0, ..., column + k] = weight[..., column + k]
-            if c.size == c.width and target.shape[1] > 3:
-                w = weight[..., column + k]
-                y = target[..., place + k] + r[..., column + k] / np.where(w > 0.0, w, np.inf)
-                rate = np.gradient(
-                    np.unwrap(y, axis=1) if c.name == "joint/position" else y, axis=1
-                )
-                own[1, ..., column + k] = rate * w
-                own[2, ..., column + k] = np.gradient(rate, axis=1) * w
-            found.append(own)
-            names += [f"offset/{label}", f"delay/{label}", f"flexibility behind {label}"]
-        place, column = place + c.size, column + c.width
-    return np.concatenate(found), names
-
-
-def without_starts(r: np.ndarray, D: np.ndarray, p: int, own: int) -> tuple[np.ndarray, np.ndarray]:
-    """Residuals (windows, data) and columns (windows, n, data), without what the free starts of windows can explain."""
-    if not own:
-        return r, D
-    starts = np.swapaxes(D[:, p : p + own], 1, 2)
-    Q = np.linalg.qr(starts)[0]
-    kept = np.concatenate([D[:, :p], D[:, p + own :]], axis=1)
-    r = r - np.einsum("wdk,wek,we->wd", Q, Q, r)
-    return r, kept - np.einsum("wdk,wek,wne->wnd", Q, Q, kept, optimize=True)
+    m = matrix.D.shape[-1]
+    X = np.concatenate([r[None], D])
+    right = np.einsum("mwd,kwd->wmk", S[:m], X)
+    if len(S) > m:
+        right[1:] += np.einsum("mwd,kwd->wmk", S[m:], X)[:-1]
+    size = np.concatenate([np.zeros(matrix.A.shape[-1]), np.einsum("wmm->wm", matrix.D[0]).ravel()])
+    y = matrix.plus_diagonal(1e-12 * size + 1e-300).start_changes(right[None])[0]
+    X = X - np.einsum("mwd,wmk->kwd", S[:m], y)
+    if len(S) > m:
+        X[:, :-1] -= np.einsum("mwd,wmk->kwd", S[m:, :-1], y[1:])
+    return X[0], X[1:]
 
 
 def in_time(evaluation: Evaluation) -> tuple[np.ndarray, np.ndarray]:

@@ -11,18 +11,27 @@ score test, White 1982). The Gauss-Newton step of the larger model is the shift 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from isthmus.identify.answer.columns import Columns
+from isthmus.identify.answer.hidden_errors import is_start
 
 SIGNIFICANT = 4.0
 """Standard errors that a held number must be off by to count as missing: some hundred are tried."""
+START_SIGNIFICANT = 3.0
+"""The same for the start of a window, where there are few windows: starts are measured, and so are never exact."""
 MOST_PER_COMPONENT = 3
 """So many held numbers are added at most, for each component that is compared."""
+LAGS = 1
+"""Windows before and after one that it may be correlated with."""
 VANISHING = 1e-10
 """Eigenvalue of a matrix of unit diagonal, relative to the largest, below which a direction is not determined."""
+
+Correlate = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""`Ω X` of columns `X` (k, rows, width), with the covariance that residuals `r` (rows, width) show."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,14 +42,14 @@ class ModelError:
     """Covariance by the noise and its correlation in time, of the model as it is."""
     beside: Float[np.ndarray, "p p"]
     """The same with all that was added free."""
-    shift: Float[np.ndarray, " p"]
-    """How far the estimates would move if what was added were free."""
+    by_starts: Float[np.ndarray, " p"]
+    """How far the estimates would move if the starts of windows were free, where there are few windows."""
     added: tuple[str, ...]
     """Held numbers that the residuals call for, the most important first."""
     parts: Float[np.ndarray, "added p"]
-    """What each of them contributes to the shift."""
+    """By how much the estimates would move with each of them."""
     share: float
-    """Share of the squares of the residuals that they explain."""
+    """Share of the squares of the residuals that they and the starts explain."""
 
 
 def model_error(
@@ -52,41 +61,45 @@ def model_error(
     """`precision` and `pull`: curvature and slope of the prior; `kept`: which of `z` are not at a bound."""
     p, r, free = len(kept), columns.r, np.flatnonzero(kept)
     X = np.concatenate([columns.free, columns.held])
-    size = np.sqrt(np.mean(np.square(r), axis=0))
-    size = np.maximum(size, 1e-9 * max(float(size.max()), 1e-300))
-    chosen = chosen_columns(X / size, r / size, columns.run, free, p)
-    used = np.concatenate([free, np.array(chosen, dtype=np.int64)])
-    own, count = X[used], len(free)
+    size = sizes(columns)
+    of_starts = np.array([is_start(name) for name in columns.names], dtype=bool)
+    Omega = lambda X, r: (between_windows if columns.restarts else correlated)(X, r, columns.run)
+    most = MOST_PER_COMPONENT * len(np.unique(columns.component))
+    able = lambda which: np.concatenate([np.zeros(p, dtype=bool), which])
+    scaled = X / size, r / size, Omega
+    starts = chosen_columns(*scaled, free, able(of_starts), most, START_SIGNIFICANT)
+    known = [*free, *starts]
+    chosen = chosen_columns(*scaled, np.array(known), able(~of_starts), most, SIGNIFICANT)
+    own, count = X[[*known, *chosen]], len(free)
     flat = own.reshape(len(own), -1)
     G, slope = flat @ flat.T, flat @ r.ravel()
-    prior = np.concatenate([precision[kept], np.zeros(len(chosen))])
-    slope[:count] += pull[kept]
-    step = -inverse_of(G + np.diag(prior)) @ slope if chosen else np.zeros(count)
+    prior = np.zeros(len(own))
+    prior[:count], slope[:count] = precision[kept], slope[:count] + pull[kept]
+    step = -inverse_of(G + np.diag(prior)) @ slope
     left = r + np.einsum("krc,k->rc", own, step)
     whole = lambda C: _spread(C[:count, :count], kept)
-    alone = whole(sandwich(own[:count], r, columns.run, prior[:count]))
-    beside = whole(sandwich(own, left, columns.run, prior)) if chosen else alone
-    shift, parts = np.zeros(p), np.zeros((len(chosen), p))
-    shift[kept] = step[:count]
+    alone = whole(sandwich(own[:count], r, Omega, prior[:count]))
+    beside = whole(sandwich(own, left, Omega, prior)) if len(own) > count else alone
+    parts = np.zeros((len(own) - count, p))
     follows = inverse_of(G[:count, :count] + np.diag(prior[:count])) @ G[:count, count:]
     parts[:, kept] = -(follows * step[None, count:]).T
     share = 1.0 - float(np.sum(np.square(left)) / max(np.sum(np.square(r)), 1e-300))
-    return ModelError(
-        alone, beside, shift, tuple(columns.names[k - p] for k in chosen), parts, share
-    )
+    names = tuple(columns.names[k - p] for k in chosen)
+    by_starts = parts[: len(starts)].sum(axis=0)
+    return ModelError(alone, beside, by_starts, names, parts[len(starts) :], share)
 
 
 def sandwich(
     X: Float[np.ndarray, "k rows width"],
     r: Float[np.ndarray, "rows width"],
-    run: np.ndarray,
+    Omega: Correlate,
     prior: Float[np.ndarray, " k"],
 ) -> Float[np.ndarray, "k k"]:
     """Covariance of a least-squares solution with the columns `X`, whose residuals `r` are correlated in time."""
     flat = X.reshape(len(X), -1)
     data = max(np.count_nonzero(r) - len(X), 1)
     noise = float(np.sum(np.square(r))) / data
-    meat = flat @ correlated(X, r, run).reshape(len(X), -1).T * (np.count_nonzero(r) / data)
+    meat = flat @ Omega(X, r).reshape(len(X), -1).T * (np.count_nonzero(r) / data)
     inverse = inverse_of(flat @ flat.T + np.diag(prior))
     return inverse @ (meat + noise * np.diag(prior)) @ inverse
 
@@ -101,24 +114,26 @@ def _spread(C: np.ndarray, kept: np.ndarray) -> np.ndarray:
 def chosen_columns(
     X: Float[np.ndarray, "q rows width"],
     r: Float[np.ndarray, "rows width"],
-    run: np.ndarray,
+    Omega: Correlate,
     used: np.ndarray,
-    p: int,
+    able: Bool[np.ndarray, " q"],
+    most: int,
+    significant: float,
 ) -> list[int]:
-    """Which columns from `p` on the residuals call for, beside those that are `used`; all in units of the noise."""
+    """Which of the columns `able` the residuals call for, beside those that are `used`; all in units of the noise."""
     flat = X.reshape(len(X), -1)
     G, c = flat @ flat.T, flat @ r.ravel()
     diagonal = np.diag(G).copy()
     found: list[int] = []
-    for _ in range(min(MOST_PER_COMPONENT * r.shape[1], len(X) - p)):
+    for _ in range(min(most, int(able.sum()))):
         now = np.concatenate([used, np.array(found, dtype=np.int64)])
         inverse = inverse_of(G[np.ix_(now, now)])
         weights = inverse @ G[now]
         alone = diagonal - np.einsum("kq,kq->q", G[now], weights)
         score = c - c[now] @ weights
-        able = alone > 1e-6 * diagonal
-        able[:p] = able[now] = False
-        gain = np.where(able, np.square(score) / np.where(able, alone, 1.0), 0.0)
+        new = able & (alone > 1e-6 * diagonal)
+        new[now] = False
+        gain = np.where(new, np.square(score) / np.where(new, alone, 1.0), 0.0)
         best = int(np.argmax(gain))
         if not gain[best] > 0.0:
             break
@@ -126,11 +141,39 @@ def chosen_columns(
         left = (
             r - np.einsum("krc,k->rc", X[now], inverse @ c[now]) - b * (score[best] / alone[best])
         )
-        spread = float(np.sum(b * correlated(b[None], left, run)[0]))
-        if not abs(score[best]) > SIGNIFICANT * np.sqrt(max(spread, 1e-300)):
+        spread = float(np.sum(b * Omega(b[None], left)[0]))
+        if not abs(score[best]) > significant * np.sqrt(max(spread, 1e-300)):
             break
         found.append(best)
     return found
+
+
+def sizes(columns: Columns) -> Float[np.ndarray, " width"]:
+    """Root mean square of the residuals of the component that each column of them belongs to."""
+    squares = np.bincount(columns.component, np.mean(np.square(columns.r), axis=0))
+    size = np.sqrt(squares / np.bincount(columns.component))
+    return np.maximum(size, 1e-9 * max(float(size.max()), 1e-300))[columns.component]
+
+
+def between_windows(
+    X: Float[np.ndarray, "k windows data"], r: Float[np.ndarray, "windows data"], run: np.ndarray
+) -> Float[np.ndarray, "k windows data"]:
+    """`Ω X` where every window starts anew: inside one, any two numbers may be correlated, and neighbours are."""
+    R = r / np.sqrt(np.maximum(np.count_nonzero(r, axis=0), 1))
+    found = _times(X, R, R)
+    for lag in range(1, min(LAGS, len(r) - 1) + 1):
+        late = np.flatnonzero(run[lag:] == run[:-lag]) + lag
+        share = 1.0 - lag / (LAGS + 1.0)
+        found[:, late] += share * _times(X[:, late - lag], R[late], R[late - lag])
+        found[:, late - lag] += share * _times(X[:, late], R[late - lag], R[late])
+    return found
+
+
+def _times(X: np.ndarray, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """`X Bᵀ A` (k, windows, data), in the cheaper order."""
+    flat = X.reshape(-1, X.shape[-1])
+    few = len(A) < A.shape[1]
+    return ((flat @ B.T) @ A if few else flat @ (B.T @ A)).reshape(X.shape)
 
 
 def correlated(

@@ -2,7 +2,7 @@
 
 With residuals `r`, Jacobian `J` and `N` data, the noise is `s² = rᵀr / (N − p)` and the covariance `s² (JᵀJ)⁻¹`
 (Nocedal and Wright 2006, chapter 10). Directions in which `JᵀJ` vanishes are left out of it and described in words.
-Where torques are compared, errors include what `model_error.py` finds.
+Errors include what `model_error.py` finds that noise does not explain.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ VANISHING = 1e-10
 """Eigenvalue, relative to the largest, below which a direction is not determined at all."""
 DOUBTFUL, RELEVANT = 1.5, 0.05
 """An estimate is doubtful if it would move by so many of its errors by noise, and by such a share of its value."""
+EXACT = 1e-7
+"""Errors by noise, as a share of the numbers' sizes, below which data were computed and not measured."""
+MAX_RATIO = 1e6
+"""Largest factor by which errors are widened: a prediction may break down, and is then infinitely far off."""
 MAX_CAUSES = 4
 """Number of causes that are listed."""
 AT_BOUND = 1e-6
@@ -54,7 +58,7 @@ class Sensitivity:
 
     def widened(self, ratio: float) -> Sensitivity:
         """The same where held-out data differ by `ratio` times as much as fitted data; never narrower."""
-        wide = max(1.0, ratio) if np.isfinite(ratio) else 1.0
+        wide = float(np.clip(ratio, 1.0, MAX_RATIO)) if not np.isnan(ratio) else 1.0
         errors, C = wide * self.errors, wide**2 * self.covariance
         return dataclasses.replace(self, errors=errors, covariance=C)
 
@@ -78,8 +82,9 @@ def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivi
     null = physical(null, parameters.is_weight())
     open_ = undetermined(evaluation, z, null) if null.size else ()
     names = parameters.names
-    plain = not evaluation.plan.loss.simulates and not parameters.is_weight().any()
-    if plain and fits_in_memory(evaluation, p):
+    least = EXACT * np.linalg.norm(report * size[None], axis=1)
+    noisy = np.any(np.isfinite(errors) & (errors > least))
+    if noisy and not parameters.is_weight().any() and fits_in_memory(evaluation, p):
         C, lacking, doubtful = of_model_error(evaluation, x, values, report, held)
         doubtful = {
             n: doubtful[n]
@@ -96,11 +101,13 @@ def of_model_error(
     evaluation: Evaluation, x: np.ndarray, values: np.ndarray, report: np.ndarray, held: np.ndarray
 ) -> tuple[np.ndarray, str, dict[str, str]]:
     """Covariance of the reported numbers, scaled to errors that include the shift by what lacks; what lacks; doubts."""
-    precision, pull = evaluation.prior.precision, evaluation.prior.gradient(x[None])[0]
+    p = evaluation.plan.parameters.size
+    precision, pull = evaluation.prior.precision[:p], evaluation.prior.gradient(x[None])[0, :p]
     found = model_error(columns_of(evaluation, x), precision, pull, ~held)
     by_noise = [report @ C @ report.T for C in (found.alone, found.beside)]
-    noise = np.sqrt(np.maximum(*(np.diag(C) for C in by_noise)))
-    shift, parts = report @ found.shift, found.parts @ report.T
+    by_starts, parts = report @ found.by_starts, found.parts @ report.T
+    noise = np.hypot(np.sqrt(np.maximum(*(np.diag(C) for C in by_noise))), by_starts)
+    shift = parts.sum(axis=0)
     scale = np.hypot(noise, shift) / np.sqrt(np.maximum(np.diag(by_noise[1]), 1e-300))
     C = by_noise[1] * scale[:, None] * scale[None]
     far = np.abs(shift) > np.maximum(DOUBTFUL * noise, RELEVANT * np.abs(values))

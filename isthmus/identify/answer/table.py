@@ -103,5 +103,5 @@ def noise_warning(fit: AbstractFit) -> str:
         return ""
     return (
         f"the residual is {fit.noise:.3g} times the noise that was assumed: the model lacks something, the time step "
-        "is too long, or windows start in noisy states (MultipleShooting). Only errors by torque loss include that."
+        "is too long, or windows start in noisy states (MultipleShooting). The errors include what that does."
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from isthmus.identify.evaluate.matrix import AbstractMatrix, Vectors
 
@@ -65,6 +65,14 @@ class Arrow(AbstractMatrix):
         D[..., np.arange(m), np.arange(m)] += extra[:, p:].reshape(-1, windows, m)
         return Arrow(A, self.B, D, self.E)
 
+    def plus_blocks(
+        self, rows: Int[np.ndarray, "blocks k"], blocks: Float[np.ndarray, "islands blocks k k"]
+    ) -> Arrow:
+        """With a matrix added to the entries `rows` of the parameters, for each of several blocks."""
+        A = self.A.copy()
+        A[:, rows[:, :, None], rows[:, None, :]] += blocks
+        return Arrow(A, self.B, self.D, self.E)
+
     def diagonal(self) -> Vectors:
         """Of each matrix."""
         own = np.einsum("iwmm->iwm", self.D).reshape(len(self.A), -1)
@@ -88,7 +96,7 @@ class Arrow(AbstractMatrix):
         system = self._without(held).plus_diagonal(np.where(held, 1.0, damping))
         b = np.where(held, 0.0, right)
         y = np.concatenate([b[:, p:].reshape(-1, windows, m, 1), system.B], axis=3)
-        inner = system._inner(y)  # T⁻¹ [b, B]
+        inner = system.start_changes(y)  # T⁻¹ [b, B]
         from_b, from_B = inner[..., :1], inner[..., 1:]
         S = system.A - np.einsum("iwmp,iwmk->ipk", system.B, from_B)
         top = b[:, :p] - np.einsum("iwmp,iwmk->ip", system.B, from_b)
@@ -96,7 +104,7 @@ class Arrow(AbstractMatrix):
         rest = from_b - np.einsum("iwmp,ipk->iwmk", from_B, z)
         return np.concatenate([z[..., 0], rest.reshape(len(b), -1)], axis=1)
 
-    def _inner(self, right: Float[np.ndarray, "islands windows m k"]) -> np.ndarray:
+    def start_changes(self, right: Float[np.ndarray, "islands windows m k"]) -> np.ndarray:
         """`T⁻¹ right`, one block after the other: forwards to eliminate, backwards to substitute."""
         if not self.E.any():
             return np.linalg.solve(self.D, right)
@@ -138,4 +146,4 @@ class Arrow(AbstractMatrix):
 
     def reduced(self, p: int) -> Float[np.ndarray, "islands p p"]:
         """What is left of the matrix for the parameters when all windows adapt to them (Schur complement)."""
-        return self.A - np.einsum("iwmp,iwmk->ipk", self.B, self._inner(self.B))
+        return self.A - np.einsum("iwmp,iwmk->ipk", self.B, self.start_changes(self.B))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from isthmus.identify.evaluate.matrix import AbstractMatrix, Vectors
 
@@ -38,6 +38,14 @@ class Dense(AbstractMatrix):
             return np.stack(
                 [np.linalg.lstsq(a, y, rcond=None)[0] for a, y in zip(A, b, strict=True)]
             )
+
+    def plus_blocks(
+        self, rows: Int[np.ndarray, "blocks k"], blocks: Float[np.ndarray, "islands blocks k k"]
+    ) -> Dense:
+        """With a matrix added to the entries `rows`, for each of several blocks."""
+        H = self.H.copy()
+        H[:, rows[:, :, None], rows[:, None, :]] += blocks
+        return Dense(H)
 
     def take(self, rows: np.ndarray) -> Dense:
         """Some of the points."""

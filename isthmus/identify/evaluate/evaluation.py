@@ -13,8 +13,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
+from isthmus.identify.evaluate.abstract_evaluation import AbstractEvaluation, Normal
 from isthmus.identify.evaluate.arrow_matrix import Arrow
 from isthmus.identify.evaluate.batch import Points, WindowBatch
 from isthmus.identify.evaluate.compiled import Compiled
@@ -22,7 +23,6 @@ from isthmus.identify.evaluate.dense_matrix import Dense
 from isthmus.identify.evaluate.door import ByAnswers
 from isthmus.identify.evaluate.fingerprint import fingerprint
 from isthmus.identify.evaluate.jacobians import Jacobians
-from isthmus.identify.evaluate.matrix import AbstractMatrix
 from isthmus.identify.evaluate.window import Plan, Window
 from isthmus.losses.penalties import Quadratic, huber
 
@@ -30,27 +30,7 @@ MAX_CHEAP_SIZE = 40
 """Number of parameters up to which a Gauss-Newton matrix costs little."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Normal:
-    """A quadratic model of the cost around each point."""
-
-    cost: Float[np.ndarray, " islands"]
-    gradient: Points
-    matrix: AbstractMatrix
-
-    def take(self, chosen: np.ndarray) -> Normal:
-        """Some of the points; `chosen` says of each whether."""
-        rows = np.flatnonzero(chosen)
-        return Normal(self.cost[rows], self.gradient[rows], self.matrix.take(rows))
-
-    def put(self, rows: np.ndarray, new: Normal) -> Normal:
-        """The batch with some points replaced."""
-        cost, gradient = self.cost.copy(), self.gradient.copy()
-        cost[rows], gradient[rows] = new.cost, new.gradient
-        return Normal(cost, gradient, self.matrix.put(rows, new.matrix))
-
-
-class Evaluation:
+class Evaluation(AbstractEvaluation):
     """The loss of a problem: what searches call."""
 
     def __init__(
@@ -104,14 +84,6 @@ class Evaluation:
     def _bound(self, given: np.ndarray, beyond: float) -> Float[np.ndarray, " n"]:
         bound = np.concatenate([given, np.full(self.count * self.own, beyond)])
         return bound if self.zero is None else np.where(self.zero, 0.0, bound)
-
-    @functools.cached_property
-    def bent(self) -> Bool[np.ndarray, " n"]:
-        """Which entries of `x` are log-Cholesky numbers of bodies, so that quadratic models are good only nearby."""
-        found = np.zeros(self.size, dtype=bool)
-        for body in self.plan.parameters.bodies():
-            found[body] = True
-        return found
 
     @property
     def data(self) -> int:

@@ -6,7 +6,7 @@ import abc
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 Vectors = Float[np.ndarray, "islands n"]
 
@@ -27,6 +27,12 @@ class AbstractMatrix(abc.ABC):
         self, damping: Vectors, right: Vectors, held: Bool[np.ndarray, "islands n"]
     ) -> Vectors:
         """`(H + diag(damping))⁻¹ right` over the entries that are not `held`; those are zero."""
+
+    @abc.abstractmethod
+    def plus_blocks(
+        self, rows: Int[np.ndarray, "blocks k"], blocks: Float[np.ndarray, "islands blocks k k"]
+    ) -> Any:
+        """With a matrix added to the entries `rows` of the parameters, for each of several blocks."""
 
     @abc.abstractmethod
     def take(self, rows: np.ndarray) -> Any:

@@ -7,7 +7,9 @@ One call of native code is one iteration of all points.
 
 `λ` multiplies the diagonal of the Gauss-Newton matrix (Marquardt). The log-Cholesky numbers of a body bend, and where
 the data say little about one of them its own entry would allow steps far beyond what the quadratic model is good for;
-raising `λ` for it would slow down all others. There the mean entry of all such numbers is the least that counts.
+raising `λ` for it would slow down all others. There the mean entry of all such numbers is the least that counts, the
+matrix contains the curvature of the map to the pseudo-inertia, and a step follows its bend (geodesic acceleration,
+Transtrum and Sethna 2012): without these two, a search for all inertias of an arm crawls along curved valleys.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from jaxtyping import Bool, Float
 
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
-from isthmus.identify.evaluate.evaluation import Evaluation, Normal
+from isthmus.identify.evaluate.abstract_evaluation import AbstractEvaluation, Normal
 from isthmus.identify.evaluate.matrix import AbstractMatrix
+from isthmus.identify.search.bodies import Bodies
 from isthmus.identify.search.search import AbstractSearch, Diary, Listener, Outcome, Status, silent
 
 Points = Float[np.ndarray, "islands n"]
@@ -30,6 +33,10 @@ NOISE_SHARE = 1e-3
 """Share of the noise's variance that a decrease must reach to mean something."""
 LIGHT = 1e-6
 """Damping below which a step along the numbers of a body is hardly shortened, so that a small one means convergence."""
+BEND = 0.75
+"""Length of what follows the bend, as a share of the step's own, up to which it is trusted (Transtrum and Sethna)."""
+TRIES = 12
+"""How often a step may be shortened because the bend is larger."""
 ROUNDS = 6
 """How often a step is solved again because it hit a bound or may leave one; after that, none is left any more."""
 
@@ -55,11 +62,13 @@ class LevenbergMarquardt(AbstractSearch):
                 "LevenbergMarquardt needs steps ≥ 1, and damping, tolerance and reach above zero."
             )
 
-    def search(self, evaluation: Evaluation, starts: Points, listen: Listener = silent) -> Outcome:
+    def search(
+        self, evaluation: AbstractEvaluation, starts: Points, listen: Listener = silent
+    ) -> Outcome:
         with np.errstate(all="ignore"):  # a trial that breaks down is a number that is not finite
             return self._search(evaluation, starts, listen)
 
-    def _search(self, evaluation: Evaluation, starts: Points, listen: Listener) -> Outcome:
+    def _search(self, evaluation: AbstractEvaluation, starts: Points, listen: Listener) -> Outcome:
         state = begin(evaluation, starts, self.damping)
         diary = Diary(evaluation, self.steps, listen)
         diary.write(state.X, state.normal.cost)
@@ -87,7 +96,7 @@ class State:
     status: np.ndarray
 
 
-def begin(evaluation: Evaluation, starts: Points, damping: float) -> State:
+def begin(evaluation: AbstractEvaluation, starts: Points, damping: float) -> State:
     """All points inside the box, with their quadratic models."""
     X = np.clip(np.array(starts, dtype=np.float64), evaluation.low, evaluation.high)
     normal, islands = evaluation.normal(X), len(X)
@@ -98,18 +107,13 @@ def begin(evaluation: Evaluation, starts: Points, damping: float) -> State:
 
 
 def advance(
-    evaluation: Evaluation, state: State, going: np.ndarray, options: LevenbergMarquardt
+    evaluation: AbstractEvaluation, state: State, going: np.ndarray, options: LevenbergMarquardt
 ) -> None:
     """One iteration of the points `going`."""
-    X, g, H = state.X[going], state.normal.gradient[going], state.normal.matrix.take(going)
-    cost = state.normal.cost[going]
+    X, cost = state.X[going], state.normal.cost[going]
     light = (not evaluation.bent.any()) | (state.damping[going] <= LIGHT)
-    D = state.damping[going, None] * weights(H, evaluation.bent)
-    step = bounded_step(H, g, X, D, evaluation.low, evaluation.high)
-    longest = np.abs(step).max(axis=1, keepdims=True)
-    step = step * np.minimum(1.0, options.reach / np.maximum(longest, 1e-300))
-    predicted = -(np.einsum("ij,ij->i", g, step) + 0.5 * np.einsum("ij,ij->i", step, H.times(step)))
-    new = np.clip(X + step, evaluation.low, evaluation.high)
+    step, extra, predicted = _step(evaluation, state, going, options.reach)
+    new = np.clip(X + step + extra, evaluation.low, evaluation.high)
     at_once = evaluation.normal(new) if evaluation.matrix_is_cheap else None
     new_cost = evaluation.cost(new) if at_once is None else at_once.cost
     gain = np.where(np.isfinite(new_cost), cost - new_cost, -np.inf) / np.maximum(predicted, 1e-300)
@@ -132,6 +136,40 @@ def advance(
     finished = small | flat | slow
     state.done[going[finished]] = True
     state.status[going[finished]] = Status.CONVERGED
+
+
+def _step(
+    evaluation: AbstractEvaluation, state: State, going: np.ndarray, reach: float
+) -> tuple[Points, Points, Float[np.ndarray, " going"]]:
+    """The step of each point, what follows the bend of its bodies, and the decrease of the cost that is predicted.
+
+    Where the bend is large for the step, the damping is raised, without an evaluation.
+    """
+    X, g, plain = state.X[going], state.normal.gradient[going], state.normal.matrix.take(going)
+    bodies = Bodies(evaluation) if evaluation.bent.any() else None
+    low, high, H = evaluation.low, evaluation.high, plain
+    if bodies is not None:
+        H = plain.plus_blocks(bodies.rows, bodies.curvature(X, g))
+    size = weights(plain, evaluation.bent)
+    for _ in range(TRIES):
+        D = state.damping[going, None] * size
+        step, extra = bounded_step(H, g, X, D, low, high), np.zeros_like(X)
+        if bodies is None:
+            break
+        w = bodies.bend(X, step)
+        at_bound = (X + step <= low) | (X + step >= high)
+        bend = plain.times(w) - evaluation.prior.precision * w
+        extra = -0.5 * H.solve(D, bend, at_bound)
+        length = lambda s: np.sqrt(np.sum(size * np.square(s), axis=1))
+        far = length(extra) > BEND * length(step)
+        if not far.any():
+            break
+        state.damping[going[far]] *= 4.0
+    longest = np.abs(step + extra).max(axis=1, keepdims=True)
+    short = np.minimum(1.0, reach / np.maximum(longest, 1e-300))
+    step, extra = short * step, short * extra
+    predicted = -(np.einsum("ij,ij->i", g, step) + 0.5 * np.einsum("ij,ij->i", step, H.times(step)))
+    return step, extra, predicted
 
 
 def meaningless(tolerance: float, data: int) -> float:

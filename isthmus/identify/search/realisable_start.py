@@ -3,7 +3,8 @@
 Log-Cholesky numbers `z` bend: a Gauss-Newton step in them is good only nearby, and crawls along the edge of what is
 possible. Torques that a measured motion needs are linear in the pseudo-inertias `J` of the links instead, and in
 friction, damping and offsets, so that one Gauss-Newton matrix, taken over from `z` to `J`, is the whole loss: a convex
-problem, which `torque/interior_point.py` solves.
+problem, which `torque/interior_point.py` solves. Priors on log-Cholesky numbers are only approximated there; the search
+that follows has them as they are, and the loss in its short form (`linear_loss.py`).
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.identify.evaluate.evaluation import Evaluation
+from isthmus.identify.search.bodies import factor, moved_by, numbers, slopes
+from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
+from isthmus.identify.search.linear_loss import LinearLoss
 from isthmus.identify.torque.interior_point import BASIS, least
 
 BARRIER = 1e-3
 """Least weight of the distance from the start, in units of the noise's variance: it keeps bodies from being flat. A
 prior on log-Cholesky numbers of the precision `p` counts about as much, near the start, as a weight of `p/4`."""
+POLISH = 200
+"""Steps of the search with the prior of log-Cholesky numbers; each takes a millisecond or two."""
 VANISHING = 1e-14
 """Eigenvalue of the Gauss-Newton matrix, relative to the largest, that rounding may have made."""
-
-_ROWS, _COLUMNS = np.triu_indices(4, 1)
 
 
 def realisable_start(
@@ -34,8 +38,10 @@ def realisable_start(
         return start
     with np.errstate(all="ignore"):  # what breaks down is not taken
         found = _least(evaluation, start, bodies)
-        before, after = evaluation.cost(np.stack([start, found]))
-    return found if after < before else start
+        better = LevenbergMarquardt(steps=POLISH).search(LinearLoss(evaluation, start), found[None])
+        points = np.stack([start, found, better.x[0]])
+        cost = evaluation.cost(points)
+    return points[int(np.argmin(np.where(np.isfinite(cost), cost, np.inf)))]
 
 
 def _least(
@@ -80,33 +86,3 @@ def _as_squares(
     root, V = np.sqrt(values[kept]), vectors[:, kept].T
     pull = V @ g / root
     return root[:, None] * V, root * (V @ u) - pull, max(cost - 0.5 * float(pull @ pull), 0.0)
-
-
-# one body --------------------------------------------------------------------------------------------------------
-
-
-def factor(ten: Float[np.ndarray, "10"]) -> Float[np.ndarray, "4 4"]:
-    """The upper triangular `U` of log-Cholesky numbers, whose pseudo-inertia is `U Uᵀ`."""
-    U = np.diag(np.exp(ten[:4]))
-    U[_ROWS, _COLUMNS] = ten[4:]
-    return U
-
-
-def numbers(J: Float[np.ndarray, "4 4"]) -> Float[np.ndarray, "10"]:
-    """The log-Cholesky numbers of a pseudo-inertia."""
-    U = np.linalg.cholesky(J[::-1, ::-1])[::-1, ::-1]
-    return np.concatenate([np.log(np.diag(U)), U[_ROWS, _COLUMNS]])
-
-
-def slopes(U: Float[np.ndarray, "4 4"]) -> Float[np.ndarray, "10 10"]:
-    """How `U Uᵀ`, by its coordinates in `BASIS`, changes with each log-Cholesky number."""
-    moves = np.zeros((10, 4, 4))
-    moves[range(4), range(4), range(4)] = np.diag(U)
-    moves[range(4, 10), _ROWS, _COLUMNS] = 1.0
-    half = moves @ U.T
-    return np.einsum("kab,jab->kj", BASIS, half + np.swapaxes(half, 1, 2))
-
-
-def moved_by(U: Float[np.ndarray, "4 4"]) -> Float[np.ndarray, "10 10"]:
-    """How `U Z Uᵀ`, by its coordinates in `BASIS`, changes with those of `Z`."""
-    return np.einsum("kab,jab->kj", BASIS, U @ BASIS @ U.T)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.identify.evaluate.abstract_evaluation import AbstractEvaluation
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.as_dict import as_dict
 
@@ -26,6 +27,7 @@ class Status(enum.Enum):
     NOT_FINITE = (
         "the loss is not finite here: shorten the windows or the time step, or tighten the bounds"
     )
+    AT_EDGE = "stopped at an edge of what bodies can be: start from bodies of about the right size, or give a prior"
     INTERRUPTED = "stopped by the user; this is the best so far"
 
 
@@ -85,7 +87,7 @@ class AbstractSearch(abc.ABC):
 class Diary:
     """The best point of a running search: reported, kept if the user stops it, and written into the outcome."""
 
-    def __init__(self, evaluation: Evaluation, steps: int, listen: Listener) -> None:
+    def __init__(self, evaluation: AbstractEvaluation, steps: int, listen: Listener) -> None:
         self.evaluation, self.steps, self.listen = evaluation, steps, listen
         self.began, self.before = time.perf_counter(), evaluation.evaluations
         self.history: list[float] = []

@@ -67,11 +67,11 @@ class State:
 
 
 @dataclasses.dataclass(frozen=True)
-class Fold:
+class Folds:
     """Without the links: the fitted rows' products, and those of the judged rows of each degree of freedom."""
 
-    fitted: Float[np.ndarray, "t1 t1"]
-    judged: Float[np.ndarray, "dof t1 t1"]
+    fitted: Float[np.ndarray, "folds t1 t1"]
+    judged: Float[np.ndarray, "folds dof t1 t1"]
 
 
 class CrossValidation:
@@ -101,31 +101,38 @@ class CrossValidation:
     def show(self, data: TorqueData) -> None:
         """Takes this data from now on."""
         self.products = self.scaling.T @ data.products @ self.scaling
-        self.size = data.products[:, :, -1, -1]
+        size = data.products[:, :, -1, -1]
+        self.judged_size = np.stack([size[judged].sum(axis=0) for judged in FOLDS])
+        self.judged_rows = np.stack([self.counts[judged].sum(axis=0) for judged in FOLDS])
         columns = np.einsum("kjaa->a", data.products)
         self.felt = columns[self.links : -1] > ROUNDING * columns[-1]
-        self._folds: dict[float, list[Fold]] = {}
+        self._weigh_products()
 
     def weigh(self, noise: Float[np.ndarray, " dof"]) -> None:
         """Divides residuals by this noise from now on."""
         self.weights = 1.0 / noise
-        self._folds = {}
+        self._weigh_products()
 
-    def folds(self, prior: float) -> list[Fold]:
+    def _weigh_products(self) -> None:
+        self.weighted = np.einsum("kjab,j->kab", self.products, self.weights**2)
+        self._folds: dict[float, Folds] = {}
+
+    def folds(self, prior: float) -> Folds:
         """The folds with this weight of the prior."""
         if prior not in self._folds:
-            self._folds[prior] = [self._reduced(~judged, judged, prior) for judged in FOLDS]
+            parts = [self._reduced(~judged, judged, prior) for judged in FOLDS]
+            self._folds[prior] = Folds(*(np.stack(x) for x in zip(*parts, strict=True)))
         return self._folds[prior]
 
     def errors(self, state: State, prior: float) -> Float[np.ndarray, "folds dof"]:
         """Mean squared errors [N²·m², N²]; NaN where a fold has no row."""
-        out = []
-        for fold, judged in zip(self.folds(prior), FOLDS, strict=True):
-            w = np.append(self.solve(fold, state), -1.0)
-            squares = np.maximum(fold.judged @ w @ w, ROUNDING * self.size[judged].sum(axis=0))
-            rows = self.counts[judged].sum(axis=0)
-            out.append(np.where(rows > 0.0, squares / np.maximum(rows, 1.0), np.nan))
-        return np.array(out)
+        folds = self.folds(prior)
+        x = self.solve(folds.fitted, state)
+        w = np.concatenate([x, np.full((len(x), 1), -1.0)], axis=1)[:, None, :]
+        squares = np.sum((folds.judged @ w[..., None])[..., 0] * w, axis=2)
+        squares = np.maximum(squares, ROUNDING * self.judged_size)
+        rows = self.judged_rows
+        return np.where(rows > 0.0, squares / np.maximum(rows, 1.0), np.nan)
 
     def score(self, state: State, prior: float) -> float:
         """The mean over folds and joints of squared errors in units of the noise."""
@@ -146,32 +153,49 @@ class CrossValidation:
     def values(self, state: State, prior: float) -> Float[np.ndarray, " t"]:
         """The numbers of all terms, the fitted ones from all data."""
         everything = np.ones(PARTS, dtype=bool)
-        return self.solve(self._reduced(everything, everything, prior), state)
+        H, _ = self._reduced(everything, everything, prior)
+        return self.solve(H[None], state)[0]
 
-    def solve(self, fold: Fold, state: State) -> Float[np.ndarray, " t"]:
+    def solve(
+        self, H: Float[np.ndarray, "folds t1 t1"], state: State
+    ) -> Float[np.ndarray, "folds t"]:
         """The least squares of the fitted numbers; those that would leave their bounds are zero."""
-        H, x, fitted = fold.fitted, state.value.copy(), state.fitted.copy()
-        diagonal = np.diag(H)[:-1]
-        ridge = RIDGE * diagonal + 1e-300
-        while fitted.any():
-            x[fitted] = 0.0
-            k = np.flatnonzero(fitted)
-            right = H[k, -1] - H[k, :-1] @ x
-            x[k] = np.linalg.solve(H[np.ix_(k, k)] + np.diag(ridge[k]), right)
+        x = np.tile(state.value, (len(H), 1))
+        left, fitted = np.arange(len(H)), np.tile(state.fitted, (len(H), 1))
+        while len(left):  # folds whose fitted numbers are not all inside their bounds yet
+            for group in _alike(fitted, left):
+                k = np.flatnonzero(fitted[group[0]])
+                x[group[:, None], k] = 0.0
+                own = H[group[:, None, None], k[:, None], k]
+                rows = H[group[:, None], k]
+                right = rows[..., -1] - (rows[..., :-1] @ x[group, :, None])[..., 0]
+                own[:, range(len(k)), range(len(k))] *= 1.0 + RIDGE
+                own[:, range(len(k)), range(len(k))] += 1e-300
+                x[group[:, None], k] = np.linalg.solve(own, right[..., None])[..., 0]
             bad = fitted & ((self.terms.positive & (x < 0.0)) | (x > self.terms.most))
-            if not bad.any():
-                break
             x[bad], fitted = 0.0, fitted & ~bad
+            left = np.flatnonzero(bad.any(axis=1) & fitted.any(axis=1))
         return x
 
-    def _reduced(self, fitted: np.ndarray, judged: np.ndarray, prior: float) -> Fold:
+    def _reduced(
+        self, fitted: np.ndarray, judged: np.ndarray, prior: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Products of terms and torques where the links have their best numbers for the fitted parts."""
         n = self.links
-        G = np.einsum("kjab,j->ab", self.products[fitted], self.weights**2)
+        G = self.weighted[fitted].sum(axis=0)
         K = np.linalg.solve(G[:n, :n] + prior * np.eye(n), G[:n, n:])
         P = np.concatenate([-K, np.eye(len(G) - n)])
         judged_rows = self.products[judged].sum(axis=0)
-        return Fold(G[n:, n:] - G[n:, :n] @ K, P.T @ judged_rows @ P)
+        return G[n:, n:] - G[n:, :n] @ K, P.T @ judged_rows @ P
+
+
+def _alike(fitted: Bool[np.ndarray, "folds t"], left: np.ndarray) -> list[np.ndarray]:
+    """The folds `left`, those with the same fitted numbers together; none where nothing is fitted."""
+    groups: dict[bytes, list[int]] = {}
+    for fold in left.tolist():
+        if fitted[fold].any():
+            groups.setdefault(fitted[fold].tobytes(), []).append(fold)
+    return [np.array(group) for group in groups.values()]
 
 
 def choose(check: CrossValidation, state: State) -> tuple[State, float]:

@@ -8,10 +8,12 @@ of each part of the rows are kept as well.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -20,6 +22,7 @@ from isthmus.dynamics.rnea import inverse_dynamics
 from isthmus.errors import BadMotion, BadOption, BadShape
 from isthmus.identify.torque.regressor import LEAVES, OF_JOINT, parameter_vector, regressor
 from isthmus.model.model import Model
+from isthmus.simulate.engine import compiled
 from isthmus.types import AnyArray
 
 PIECE = 512
@@ -109,8 +112,7 @@ def torque_data(
             factors = _joined(factors, piece)
             products = products if products.ndim else np.zeros((PARTS, *factors.shape))
             for k in np.unique(part[where]):
-                rows = piece[:, part[where] == k]
-                products[k] += np.swapaxes(rows, 1, 2) @ rows
+                _add_products(products[k], piece[:, part[where] == k])
                 counts[k] += np.sum(used[part[where] == k], axis=0)
     if not counts.any():
         raise BadMotion("no torque was measured while its joint was off its stops.")
@@ -147,12 +149,9 @@ def _pieces(
     for start in range(0, len(motion.q), PIECE):
         where = slice(start, min(start + PIECE, len(motion.q)))
         given = (motion.q, motion.v, motion.a, np.nan_to_num(motion.tau))
-        rows = [_padded(x[where]) for x in given]
-        with jax.enable_x64(True):
-            Y, known, stopped = (np.asarray(x) for x in _rows(model, *rows, joints, axes))
-        length = where.stop - start
-        piece = np.concatenate([Y, -known[:, :, None]], axis=2)[:length]
-        used = np.isfinite(motion.tau[where]) & ~stopped[:length]
+        Y, known, stopped = _rows(model, *(x[where] for x in given), joints, axes)
+        piece = np.concatenate([Y, -known[:, :, None]], axis=2)
+        used = np.isfinite(motion.tau[where]) & ~stopped
         if lowpass is None:
             piece[:, :, -1] += motion.tau[where]
             yield where, piece, used
@@ -202,46 +201,68 @@ def predicted_torque(
     return tau if lowpass is None else filtered(tau, rows.step, lowpass)
 
 
-@eqx.filter_jit
 def _rows(
+    model: Model,
+    q: Float[np.ndarray, "rows nq"],
+    v: Float[np.ndarray, "rows dof"],
+    a: Float[np.ndarray, "rows dof"],
+    tau: Float[np.ndarray, "rows dof"],
+    joints: tuple[str, ...],
+    axes: tuple[int, ...] = (),
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Regressors, with a column for gravity along each of `axes`; motor torques for all that is not one of their
+    columns; which joints touch a stop. By native code, which is found on disk where it was made before."""
+    model = jax.tree.map(lambda x: np.asarray(x, np.float64), model)
+    row = functools.partial(_row, joints=joints, axes=axes)
+    example = (model, *(x[0] for x in (q, v, a, tau)))
+    made = compiled(row, example, ("torques by regressor", joints, axes), "native", (0, 0, 0))
+    same = jax.tree.leaves(model)
+    shared = [True] * len(same) + [False] * 4
+    Y, known, stopped = made.flat_map([*same, q, v, a, tau], shared=shared)
+    return Y, known, stopped != 0.0
+
+
+def _row(
     model: Model,
     q: AnyArray,
     v: AnyArray,
     a: AnyArray,
     tau: AnyArray,
+    *,
     joints: tuple[str, ...],
-    axes: tuple[int, ...] = (),
-):
-    """Regressors, with a column for gravity along each of `axes`; motor torques for all that is not one of their
-    columns; which joints touch a stop."""
+    axes: tuple[int, ...],
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """The same for one row; joints that touch a stop have another number than zero."""
     plain = model
     for name in joints:
         plain = eqx.tree_at(
             lambda m, n=name: getattr(m, LEAVES[n]), plain, replace_fn=lambda x: 0.0 * x
         )
-    pulled = [eqx.tree_at(lambda m: m.gravity, model, np.eye(3)[axis]) for axis in axes]
-
-    def row(q, v, a, tau):
-        known = plain.joint_armature * a - passive_torque(plain, q, v, tau)
-        Y = regressor(model, q, v, a, joints=joints)
-        weights = [inverse_dynamics(m, q, 0.0 * v, 0.0 * a)[:, None] for m in pulled]
-        Y = jax.numpy.concatenate([Y, *weights], axis=1)
-        return Y, known, limit_torque(plain, q, v) != 0.0
-
-    return jax.vmap(row)(q, v, a, tau)
+    known = plain.joint_armature * a - passive_torque(plain, q, v, tau)
+    pulled = [eqx.tree_at(lambda m: m.gravity, model, jnp.eye(3)[axis]) for axis in axes]
+    weights = [inverse_dynamics(m, q, 0.0 * v, 0.0 * a)[:, None] for m in pulled]
+    Y = jnp.concatenate([regressor(model, q, v, a, joints=joints), *weights], axis=1)
+    return Y, known, limit_torque(plain, q, v)
 
 
 def _joined(factors: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The factors with further rows; square, filled up with zeros."""
+    """The factors with further rows; square, filled up with zeros. A joint feels few of the columns."""
     width = rows.shape[2]
-    old = factors if factors.size else np.zeros((len(rows), 0, width))
-    R = np.asarray(np.linalg.qr(np.concatenate([old, rows], axis=1), mode="r"))
-    return np.pad(R, ((0, 0), (0, width - R.shape[1]), (0, 0)))
+    found = np.zeros((len(rows), width, width))
+    for j, new in enumerate(rows):
+        old = factors[j] if factors.size else np.zeros((0, width))
+        whole = np.concatenate([old[np.any(old != 0.0, axis=1)], new])
+        felt = np.any(whole != 0.0, axis=0)
+        R = np.asarray(np.linalg.qr(whole[:, felt], mode="r"))
+        found[j, : len(R), felt] = R.T
+    return found
 
 
-def _padded(x: np.ndarray) -> np.ndarray:
-    """A piece of full length; the last row again where there are no more."""
-    return np.concatenate([x, np.repeat(x[-1:], PIECE - len(x), axis=0)])
+def _add_products(products: np.ndarray, rows: np.ndarray) -> None:
+    """Adds `rowsᵀ rows` of each degree of freedom, (dof, p1, p1), in place."""
+    for total, own in zip(products, rows, strict=True):
+        felt = np.flatnonzero(np.any(own != 0.0, axis=0))
+        total[np.ix_(felt, felt)] += own[:, felt].T @ own[:, felt]
 
 
 def _check(model: Model, rows: Rows) -> None:

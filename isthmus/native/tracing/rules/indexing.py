@@ -317,9 +317,11 @@ def part_of(updates: Array, batch: list[int], cell: tuple[int, ...], sizes: list
     if [sizes[k] for k in long] != [n for n in updates.shape if n != 1]:
         raise NotTranslatable("scatter of this form into a long array")
 
+    short = next((k for k, n in enumerate(sizes) if n == 1), 0)
+
     def at(index: Index) -> int:
         rest = iter([index[k] for k in long])
-        return updates.at(tuple(index[0] if n == 1 else next(rest) for n in updates.shape))
+        return updates.at(tuple(index[short] if n == 1 else next(rest) for n in updates.shape))
 
     return Long(tuple(sizes), updates.kind, at)
 
