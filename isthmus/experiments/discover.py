@@ -15,7 +15,6 @@ import numpy as np
 
 from isthmus.blueprint.prune import prune
 from isthmus.experiments.discover_figures import draw_errors, draw_layers
-from isthmus.experiments.discover_real import on_recordings
 from isthmus.experiments.discover_samples import feed_forward_error, hybrid_error, samples
 from isthmus.experiments.discover_truth import (
     STEPS,
@@ -38,9 +37,7 @@ FEED_FORWARD_STEPS = 30_000
 
 
 def study(settings: Settings) -> Result:
-    """All truths and seeds; the comparison over samples with what was found for the first truth. Or recordings."""
-    if settings.data is not None:
-        return on_recordings(settings)
+    """All truths and seeds; the comparison over samples with what was found for the first truth."""
     noise = float(settings.option("noise", 1e-3))
     seeds = int(settings.option("seeds", 1 if settings.quick else 20))
     steps = 500 if settings.quick else STEPS

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from isthmus.identify.evaluate.abstract_evaluation import AbstractEvaluation, Normal
 from isthmus.identify.evaluate.arrow_matrix import Arrow
