@@ -24,7 +24,7 @@ def test_a_small_study_writes_its_tables_and_figures(tmp_path):
 @pytest.mark.parametrize("truth", TRUTHS, ids=lambda truth: truth.title)
 def test_the_inputs_of_friction_are_found_in_most_of_twenty_recordings(truth):
     found = []
-    for seed in range(8000, 8020):
+    for seed in range(9000, 9020):
         fit, _, cpu = discover.sparsified(truth, 1e-3, seed, STEPS)
         found.append(support_of(fit.inputs) == truth.support)
         print(truth.title, seed, fit.inputs, f"{cpu:.2f} s of CPU")
@@ -35,7 +35,7 @@ def test_the_inputs_of_friction_are_found_in_most_of_twenty_recordings(truth):
 @pytest.mark.full
 def test_the_hybrid_with_discovered_inputs_needs_a_hundred_samples():
     truth = TRUTHS[0]
-    fit, _, _ = discover.sparsified(truth, 1e-3, 8000, STEPS)
-    errors = discover.compared(truth, discover.prune(fit.model), Settings(seed=8000))
+    fit, _, _ = discover.sparsified(truth, 1e-3, 9000, STEPS)
+    errors = discover.compared(truth, discover.prune(fit.model), Settings(seed=9000))
     print(errors)
     assert errors["hybrid"][100] <= 0.01 * errors["feed-forward"][50_000]

@@ -40,6 +40,8 @@ REFIT = LevenbergMarquardt(steps=12, tolerance=1e-4)
 """The search that fits a set of inputs that is tried: from a point that is nearly right, Gauss-Newton steps are few."""
 ERRORS_TO_RETURN = 3.0
 """Standard errors by which they must be predicted better with a lost input: more, as the best of several is taken."""
+HOPELESS = 8.0
+"""Standard errors beyond which inputs that still remain are not left out any more."""
 MOST_REFITS = 2
 """How often a set of inputs is fitted: a first time maybe from a point that is far off."""
 TRIED = 3
@@ -163,7 +165,7 @@ class _Work:
         everything = np.ones(len(self.inputs.names), dtype=bool)
         trained = self.fit(everything, starts, self.options.local, "training")
         self.best = trained
-        tried = [trained]
+        tried = [self.refit(everything, trained.x, "all inputs")]
         for k, x in enumerate(path(self.fitting, self.inputs, trained.x, self.options)):
             support = self.inputs.alive(x)
             tried.append(self.refit(support, x, f"strength {k + 1} of {self.options.strengths}"))
@@ -182,18 +184,20 @@ class _Work:
             now = self.best = more
 
     def eliminated(self, now: Fitted) -> Fitted:
-        """Without the inputs that are not missed, the least important one first."""
-        reference = now
+        """Without the inputs that are not missed: the smallest of sets that shrink, the least important input first."""
+        sets = [now]
         while now.support.any():
+            best, tried = lowest(sets), []
             for i in self._by_loss(now)[:TRIED]:
-                less = self.refit(without(now.support, i), now.x, f"without {self.inputs.names[i]}")
-                if worse(less, reference) <= ERRORS:
+                note = f"without {self.inputs.names[i]}"
+                tried.append(self.refit(without(now.support, i), now.x, note))
+                if worse(tried[-1], best) <= ERRORS:
                     break
-            else:
-                return now
-            now = self.best = less
-            reference = min(reference, now, key=lambda fitted: fitted.score)
-        return now
+            now = lowest(tried)
+            sets.append(now)
+            if worse(now, best) > HOPELESS:
+                break
+        return fewest(sets)
 
     def completed(self, now: Fitted, trained: Fitted) -> Fitted:
         """With the lost input that improves the prediction most, if one does."""
@@ -208,7 +212,7 @@ class _Work:
             name = self.inputs.names[np.flatnonzero(more & ~now.support)[0]]
             tried.append(self.refit(more, x, f"with {name}"))
         better = [fitted for fitted in tried if worse(now, fitted) > ERRORS_TO_RETURN]
-        return min(better, key=lambda fitted: fitted.score) if better else now
+        return lowest(better) if better else now
 
     def _by_loss(self, now: Fitted) -> list[int]:
         """Inputs that can go next, by the cost that their absence adds to the Gauss-Newton model, least first."""
@@ -289,8 +293,13 @@ class _Work:
         return Outcome(x, cost, (Status.INTERRUPTED,), (float(cost[0]),), 0, 0.0)
 
 
+def lowest(tried: list[Fitted]) -> Fitted:
+    """The set that predicts best."""
+    return min(tried, key=lambda fitted: fitted.score)
+
+
 def fewest(tried: list[Fitted]) -> Fitted:
-    """The set with the fewest inputs that predicts hardly worse than the best one."""
-    best = min(tried, key=lambda fitted: fitted.score)
-    near = [fitted for fitted in tried if worse(fitted, best) <= 1.0]
+    """The set with the fewest inputs that does not predict worse than the best one."""
+    best = lowest(tried)
+    near = [fitted for fitted in tried if worse(fitted, best) <= ERRORS]
     return min(near, key=lambda fitted: (int(fitted.support.sum()), fitted.score))
