@@ -25,7 +25,15 @@ class Nonsense:
     """What no function takes."""
 
 
-NOT_CALLED = {"Fit", "IsthmusError", "Model", "dynamics.Kinematics", "library.names"}
+NOT_CALLED = {
+    "Discovery",
+    "Fit",
+    "Formula",
+    "IsthmusError",
+    "Model",
+    "dynamics.Kinematics",
+    "library.names",
+}
 """Made by other functions, not by users; or without arguments."""
 PYTREES = {"Control", "State"}
 """Hold placeholders while JAX and equinox handle them, so that only text and tables are refused."""

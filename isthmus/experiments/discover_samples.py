@@ -85,7 +85,9 @@ def _trained(x: np.ndarray, y: np.ndarray, seed: int, steps: int) -> Any:
     import optax  # heavy
 
     key, first = jax.random.split(jax.random.key(seed))
-    net = eqx.nn.MLP(x.shape[1], y.shape[1], WIDTH, 2, activation=jax.nn.tanh, key=first)
+    net = eqx.nn.MLP(
+        x.shape[1], y.shape[1], WIDTH, 2, activation=jax.nn.tanh, dtype=np.float32, key=first
+    )
     rule = optax.adam(optax.cosine_decay_schedule(3e-3, steps))
     inputs, targets = jnp.asarray(x), jnp.asarray(y.astype(np.float32))
     batch = min(256, len(x))
@@ -107,4 +109,5 @@ def _trained(x: np.ndarray, y: np.ndarray, seed: int, steps: int) -> Any:
 
         return jax.lax.scan(one, (arrays, rule.init(arrays)), keys)[0][0]
 
-    return eqx.combine(jax.jit(run)(arrays, jax.random.split(key, steps)), rest)
+    with jax.numpy_dtype_promotion("standard"):  # optax mixes types
+        return eqx.combine(jax.jit(run)(arrays, jax.random.split(key, steps)), rest)
