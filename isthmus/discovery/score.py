@@ -136,15 +136,22 @@ def _of_windows(
         return P, np.zeros(len(P))
     cross = np.swapaxes(G, 1, 2) @ Z
     inner = np.swapaxes(G, 1, 2) @ G + np.eye(G.shape[2])
-    known = np.all(np.isfinite(inner), axis=(1, 2))
+    known = regular(inner)
     solved = np.full_like(cross, np.nan)
     solved[known] = np.linalg.solve(inner[known], cross[known])
     white = P - np.swapaxes(cross, 1, 2) @ solved
-    lost = (
-        white[:, 0, 0] < ROUNDING * P[:, 0, 0]
-    )  # the start explains all: a window that grows without bound
-    white[lost] = np.nan
+    # where the start explains all, the window grows without bound
+    white[white[:, 0, 0] < ROUNDING * P[:, 0, 0]] = np.nan
     return white, np.linalg.slogdet(inner)[1]
+
+
+def regular(inner: np.ndarray) -> np.ndarray:
+    """Which of the matrices (windows, n, n), each at least the identity, can be solved with, whatever their units."""
+    known = np.all(np.isfinite(inner), axis=(1, 2))
+    size = np.sqrt(np.diagonal(inner, axis1=1, axis2=2))[known]
+    scaled = inner[known] / (size[:, :, None] * size[:, None, :])
+    known[known] = np.linalg.eigvalsh(scaled)[:, 0] > inner.shape[1] * np.finfo(float).eps
+    return known
 
 
 def residuals(record: Record, slopes: Slopes, columns: Columns, window: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 import isthmus as ist
 from isthmus.discovery.discover import Search
 from isthmus.discovery.linearise import look, slopes, with_door
-from isthmus.discovery.score import Columns, cosine, gain, products, residuals
+from isthmus.discovery.score import Columns, cosine, gain, products, regular, residuals
 
 ONE = ist.library.pendulum(1)
 
@@ -73,3 +73,11 @@ def test_one_window_that_explodes_does_not_decide():
     without[0, 0] = 1e12
     mean, error = gain(without, with_it)
     assert mean < 2.0 * error
+
+
+def test_a_window_whose_start_says_nothing_more_is_left_out_not_an_error():
+    """A direction that grows by 1e9 leaves the others below rounding; one that grows by 100 does not."""
+    u = np.array([0.6, 0.8])
+    grown = np.array([g * g * np.outer(u, u) for g in (1e2, 1e9)]) + np.eye(2)
+    wild = np.full((1, 2, 2), np.inf)
+    assert list(regular(np.concatenate([grown, wild]))) == [True, False, False]
