@@ -84,7 +84,7 @@ def test_simulated_logs_give_back_numbers_zeros_and_delay(tmp_path):
     assert np.all(np.array(judged["A0"]["chosen"]) < 0.5 * np.array(judged["A0"]["lab_zeros"]))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_term_that_the_training_runs_were_made_with_is_chosen(tmp_path):
     path = logged(tmp_path, load_friction=[0.3, 0.3])
     assert "load_friction" in chosen_terms(
