@@ -22,8 +22,11 @@ Square = Float[AnyArray, "rows rows"]
 
 SOLVED = 1e-10
 """Velocities [m/s] that are off by less are solved."""
+UNSOLVED = 1e-6
+"""Velocities [m/s] that are off by more are told: a ten-thousandth of what gravity gives in a millisecond."""
 ROUNDS = 8
-"""Times that sweeps and Newton steps are begun at most, each time where the last one ended; one is enough as a rule."""
+"""Times that sweeps and Newton steps are begun at most where they are off by so much, each time from where the last
+ones ended."""
 RESTING = 1e-13
 """Sweeps that change no impulse by more than this share of the largest one are the last."""
 REDUNDANT = 1e-10
@@ -48,7 +51,7 @@ def impulses(
         p = _swept(A, c, friction, active, p, sweeps)
         return n + 1, *_newton(A, c, friction, active, p, newton)
 
-    going = lambda state: (state[0] < ROUNDS) & (state[2] > SOLVED)
+    going = lambda state: (state[0] < ROUNDS) & (state[2] > UNSOLVED)
     far = jnp.where(jnp.any(active), jnp.ones((), A.dtype), jnp.zeros((), A.dtype))
     start = (jnp.zeros((), np.int32), jnp.zeros_like(c), far)
     _, p, off = jax.lax.while_loop(going, once, start)

@@ -74,7 +74,8 @@ class Options:
             factor(unit, "")
         if self.rate is not None and not _positive(self.rate):
             raise BadOption(f"rate must be a positive number of rows a second, not {self.rate!r}.")
-        if not (self.align in (None, "union") or _positive(self.align)):
+        named = self.align is None or (isinstance(self.align, str) and self.align == "union")
+        if not (named or _positive(self.align)):
             raise BadOption(f"align must be 'union' or a step in seconds, not {self.align!r}.")
 
 

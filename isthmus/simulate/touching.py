@@ -13,6 +13,7 @@ import numpy as np
 
 from isthmus.contact.geometry import touch
 from isthmus.contact.penalty import advised_substeps
+from isthmus.contact.solve import UNSOLVED
 from isthmus.dynamics.kinematics import forward_kinematics
 from isthmus.errors import BadOption, StepWarning
 from isthmus.model.arrays import is_traced
@@ -26,8 +27,6 @@ from isthmus.types import AnyArray, Number
 DEEP = {"impulse": 1e-3, "penalty": 1e-2}
 """Depth [m] from which a start is in the ground; springs may carry a weight with less."""
 RESIDUAL = "contact/residual"
-UNSOLVED = 1e-6
-"""Velocities [m/s] that are off by more are told: a ten-thousandth of what gravity gives in a millisecond."""
 
 
 def check_contact(model: Model, dt: Number | None, scheme: Integrator) -> None:

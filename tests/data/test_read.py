@@ -187,6 +187,7 @@ def test_a_unit_of_angles_does_not_touch_what_slides(tmp_path):
         ({"rate": 100.0}, "rate= is one too many"),
         ({"rate": -1.0}, "rate must be a positive number"),
         ({"align": "both"}, "align must be 'union' or a step"),
+        ({"align": np.zeros(2)}, "align must be 'union' or a step"),
         ({"columns": "q"}, "columns must be a dictionary, such as"),
         ({"runs": "episode"}, "no column 'episode'"),
         ({"time": "zeit"}, "no column 'zeit'"),
