@@ -11,7 +11,7 @@ from isthmus.discovery.result import NOTHING, Discovery
 from isthmus.disk import whole_file
 from isthmus.phases import phase
 from isthmus.report.html import Markup, joined, named, tag
-from isthmus.report.write import NOTHING_ELSE, asset
+from isthmus.report.write import whole_page
 
 
 def export_discovery(
@@ -30,19 +30,7 @@ def export_discovery(
 def page(found: Discovery, title: str) -> str:
     """The text of the page."""
     heading = f"{title}: what the model lacks"
-    head = joined(
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=NOTHING_ELSE),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", heading),
-        tag("style", asset("report.css")),
-    )
-    body = joined(
-        tag("header", tag("h1", heading), class_="top"),
-        tag("main", *(tag("section", part) for part in _sections(found))),
-        tag("footer", "Written by isthmus. This page is complete in itself."),
-    )
-    return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', body), lang='en')}\n"
+    return whole_page(heading, tag("h1", heading), [tag("section", x) for x in _sections(found)])
 
 
 def _sections(found: Discovery) -> list[Markup]:

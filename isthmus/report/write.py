@@ -79,6 +79,12 @@ def page(
     sections = sections_of(fit, problem, notes, command)
     links = [tag("a", name, href=f"#{key}") for key, name, _ in sections]
     bodies = [tag("section", body, id=key) for key, _, body in sections]
+    top = joined(numbers.headline(fit, problem, title), tag("nav", *links))
+    return whole_page(title, top, bodies, tag("script", asset("report.js")))
+
+
+def whole_page(title: str, top: Markup, sections: Sequence[Markup], *end: Markup) -> str:
+    """The text of a page that is complete in itself: headline, sections, and what stands at the end."""
     head = joined(
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=NOTHING_ELSE),
@@ -86,11 +92,9 @@ def page(
         tag("title", title),
         tag("style", asset("report.css")),
     )
-    top = tag("header", numbers.headline(fit, problem, title), tag("nav", *links), class_="top")
-    end = tag(
-        "footer", "Written by isthmus. This page is complete in itself and can be sent as one file."
-    )
-    body = joined(top, tag("main", *bodies), end, tag("script", asset("report.js")))
+    said = "Written by isthmus. This page is complete in itself and can be sent as one file."
+    header = tag("header", top, class_="top")
+    body = joined(header, tag("main", *sections), tag("footer", said), *end)
     return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', body), lang='en')}\n"
 
 

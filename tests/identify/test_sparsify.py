@@ -78,6 +78,16 @@ def test_a_stopped_search_keeps_what_it_has(problem):
     assert np.isfinite(outcome.cost[0])
 
 
+def test_what_stays_zero_does_so_in_part_of_the_windows_and_of_their_steps(problem):
+    """A local search that begins with short windows, for one, keeps the zeros of a set of inputs."""
+    evaluation = problem.evaluation
+    zero = np.arange(evaluation.size) % 2 == 0
+    whole = evaluation.with_zeros(zero)
+    for part in (whole, whole.shortened(0.5), whole.of_windows(np.arange(3)), whole.finer()):
+        assert not part.low[zero].any()
+        assert not part.high[zero].any()
+
+
 def test_windows_that_judge_are_spread_evenly():
     assert np.flatnonzero(held_out(12, 0.25)).tolist() == [3, 7, 11]
     with pytest.raises(BadOption, match="more than 2 windows"):

@@ -176,35 +176,29 @@ class Evaluation(AbstractEvaluation):
 
     def of_windows(self, picked: np.ndarray) -> Evaluation:
         """The loss of some windows, none of which has a free start; the prior stays whole."""
-        windows = jax.tree.map(lambda x: x[picked], self.windows)
-        return Evaluation(self.plan, windows, self.prior, compiled=self.compiled, zero=self.zero)
+        return self._with(windows=jax.tree.map(lambda x: x[picked], self.windows))
 
     def with_zeros(self, zero: Bool[np.ndarray, " n"]) -> Evaluation:
         """The same loss, where some entries of `x` are zero and stay so."""
-        return Evaluation(
-            self.plan,
-            self.windows,
-            self.prior,
-            compiled=self.compiled,
-            origin=self.origin,
-            zero=zero,
-        )
+        return self._with(zero=zero, origin=self.origin)
 
     def changed(self, **windows: Any) -> Evaluation:
         """The same loss with other arrays in its windows."""
-        return Evaluation(
-            self.plan,
-            dataclasses.replace(self.windows, **windows),
-            self.prior,
-            compiled=self.compiled,
-        )
+        return self._with(windows=dataclasses.replace(self.windows, **windows))
+
+    def _with(self, **changes: Any) -> Evaluation:
+        """The same loss but for some of what it is made of."""
+        made = {
+            name: getattr(self, name) for name in ("plan", "windows", "prior", "compiled", "zero")
+        }
+        return Evaluation(**(made | changes))
 
     def finer(self) -> Evaluation:
         """The same with every step made in two."""
         scheme = dataclasses.replace(self.plan.scheme, substeps=2 * self.plan.scheme.substeps)
         plan = dataclasses.replace(self.plan, scheme=scheme)
         same = self.compiled if self.plan.splits_steps else Compiled(plan, self.compiled.example)
-        return Evaluation(plan, self.windows, self.prior, compiled=same)
+        return self._with(plan=plan, compiled=same)
 
     def _gathered(self, gradient: np.ndarray, windows: np.ndarray | None) -> np.ndarray:
         """Gradients by what each window depends on, as one by `x`."""

@@ -12,19 +12,11 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 import isthmus as ist
+from isthmus.bench.pairs import HULL, SIZES
 from isthmus.contact.pairs.narrow import KINDS, touching
 from isthmus.contact.pairs.solids import Solid
-from isthmus.describe.meshes import hull
 from isthmus.spatial import rotations
 
-SIZES = {
-    "sphere": (0.1, 0.0, 0.0),
-    "capsule": (0.06, 0.15, 0.0),
-    "box": (0.1, 0.07, 0.04),
-    "cylinder": (0.08, 0.12, 0.0),
-    "points": (0.0, 0.0, 0.0),
-}
-HULL = hull(np.random.default_rng(0).normal(size=(14, 3)) * 0.08)
 PAIRS = [(a, b) for i, a in enumerate(KINDS) for b in KINDS[i:]]
 CALLS = {"sphere": 1, "capsule": 2}
 """Points of contact of pairs with these kinds; others have four."""
