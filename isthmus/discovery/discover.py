@@ -188,7 +188,7 @@ class Search:
         if p.left_out and not any("diverge" in note for note in self.notes):
             there = self.stand.stage.record.windows
             self.notes.append(
-                f"{counted(p.left_out, 'window')} of {there} diverged and were left out."
+                f"{counted(p.left_out, 'window')} of {there} diverged; what diverges is left out."
             )
 
     def _alike(
