@@ -14,9 +14,9 @@ bench_ready := .venv/.bench-ready
 newest_ready := .venv-newest/.ready
 all_of_us := '.[test,dev]'
 # another processor's rounding: older kernels of BLAS, and for native code vectors of two lanes, where both matter;
-# and XLA as users have it, while the other tests leave most of its optimisation out
+# and code optimised as users have it, while the other tests leave most of that out
 numerical := $(addprefix tests/,spatial simulate identify native)
-other := XLA_FLAGS= OPENBLAS_CORETYPE=$(if $(filter x86_64 amd64,$(shell uname -m)),Nehalem ISTHMUS_TARGET=sse2,ARMV8)
+other := XLA_FLAGS= ISTHMUS_OPTIMISE= OPENBLAS_CORETYPE=$(if $(filter x86_64 amd64,$(shell uname -m)),Nehalem ISTHMUS_TARGET=sse2,ARMV8)
 
 # $(call environment,folder,oldest Python,which,constraints,what to install)
 define environment
