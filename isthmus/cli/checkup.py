@@ -26,7 +26,7 @@ EXTRAS = {
     "bench": "other engines to compare with, for isthmus bench",
 }
 """What each extra brings to a user."""
-FOR_OURSELVES = ("test", "dev")
+FOR_OURSELVES = ("test", "dev", "docs")
 """Extras for those who work on isthmus."""
 
 
