@@ -50,7 +50,8 @@ def _gallery() -> Any:
         first, _, rest = about.partition("\n")
         title = path.stem.partition("_")[2].replace("_", " ").capitalize()
         code = text.split('"""', 2)[2].strip()
-        page = f"# {title}\n\n{first}\n\n{rest.strip()}\n\n```python\n{code}\n```\n\nRun it: `python examples/{path.name}`\n"
+        how = f"Run it: `python examples/{path.name}`"
+        page = f"# {title}\n\n{first}\n\n{rest.strip()}\n\n{how}\n\n```python\n{code}\n```\n"
         yield f"gallery/{path.stem}.md", page
 
 
