@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import warn_renamed
+from isthmus.later import load_by
 
 if TYPE_CHECKING:
     from isthmus import library as library
@@ -174,6 +175,9 @@ def __getattr__(name: str) -> Any:
     if name.startswith("_") or not name.isidentifier() or find_spec(f"isthmus.{name}") is None:
         raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
     return import_module(f"isthmus.{name}")
+
+
+load_by(__getattr__)
 
 
 def __dir__() -> list[str]:

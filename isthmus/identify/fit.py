@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,6 +40,7 @@ from isthmus.identify.search.progress import progress, wanted
 from isthmus.identify.search.realisable_start import realisable_start
 from isthmus.identify.search.search import AbstractSearch, Listener, Outcome, Status
 from isthmus.interrupts import postponed
+from isthmus.later import public
 from isthmus.model.model import Model
 from isthmus.phases import counted, phase
 
@@ -74,8 +74,7 @@ class Fit(AbstractFit):
             raise BadOption("a fit that was loaded has no motions; fit again to discover anything.")
         parameters = self.problem.parameters
         start = self.x[: parameters.size] * parameters.scale
-        roof: Any = sys.modules["isthmus"]  # discovery stands behind this package in the data flow
-        return roof.discover(self.problem, candidates, most, start=start)
+        return public("discover")(self.problem, candidates, most, start=start)
 
     @property
     def inputs(self) -> dict[str, tuple[str, ...]]:
