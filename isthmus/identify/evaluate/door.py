@@ -126,8 +126,7 @@ def columns_by_answers(plan: Plan, doors: Doors) -> Callable[..., tuple]:
 
     def run(u: AnyArray, window: Window, directions: AnyArray) -> tuple:
         window = dataclasses.replace(window, memory=None)  # it decides nothing: see `doors_of`
-        rows = window.target.shape[0]
-        steps = rows - 1
+        rows, steps = window.target.shape[0], window.target.shape[0] - 1
         unravel = ravel_pytree(begin(plan, u, window))[1]
         s, push = linearize(lambda u: ravel_pytree(begin(plan, u, window))[0], u)
         n = s.shape[0]
