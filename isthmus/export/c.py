@@ -20,6 +20,10 @@ from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.simulate.touching import check_contact
 from isthmus.types import Number
 
+MEMORY_NOTES = {
+    "commands": "commands of past steps, the latest first",
+    "impulses": "impulses [N·s] of the last step, from which those of this one are sought",
+}
 UNITS = {
     "revolute": ("rad", "rad/s", "N·m"),
     "prismatic": ("m", "m/s", "N"),
@@ -172,7 +176,7 @@ def notes_of(model: Model, memory: Any, with_model: bool) -> dict[str, str]:
 
 
 def _memory_note(parts: str, start: np.ndarray) -> str:
-    what = "commands of past steps, the latest first" if parts == "commands" else "kept by networks"
+    what = MEMORY_NOTES.get(parts, "kept by networks")
     values = "zeros" if not start.any() else ", ".join(map(repr, start.ravel().tolist()))
     return f"{what}; at the beginning {values}"
 
