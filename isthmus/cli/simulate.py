@@ -115,8 +115,8 @@ class Simulate:
     def _targets(self) -> tuple[Path | None, Path | None]:
         """The files of motion and figure, refused before the work where they cannot be written."""
         from isthmus.disk import check_target
+        from isthmus.figures import plot
         from isthmus.motion.files import KINDS
-        from isthmus.view import plot
 
         data = target(self.out, "motion.npz") if self.out else None
         picture = target(self.plot, "motion.png") if self.plot else None
@@ -151,7 +151,7 @@ def _write(model: ist.Model, motion: ist.Motion, data: Path | None, picture: Pat
 
         save_motion_file(model, motion, data)
     if picture:
-        from isthmus.view.plot import plot_motion, save_figure
+        from isthmus.figures.plot import plot_motion, save_figure
 
         save_figure(plot_motion(model, motion), picture)
     if written := " and ".join(str(path) for path in (data, picture) if path):

@@ -15,6 +15,7 @@ from isthmus.identify.problem import Problem
 from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import Span
 from isthmus.model.model import Model
+from isthmus.model.state import Control
 from isthmus.networks.names import signals_of, unit_at
 
 
@@ -59,6 +60,8 @@ class Run:
     q_predicted: np.ndarray | None
     """Predicted ones at the rows `at`, of the windows that are shown; None: nothing was simulated."""
     at: np.ndarray
+    control: Control
+    """What acted, with rows as its first axis."""
 
 
 def runs_of(fit: Fit, problem: Problem) -> list[Run]:
@@ -115,8 +118,11 @@ def runs_at(
         chosen = tuple(s for _, s in shown)
         q = None if simulated is None else _laid_out([simulated[w] for w, _ in shown], chosen)
         found.append(
-            Run(log.name, heldout, log.dt, len(log), tuple(curves), chosen, measured, q, at)
-        )
+            Run(
+                log.name, heldout, log.dt, len(log), tuple(curves), chosen, measured, q, at,
+                log.control,
+            )
+        )  # fmt: skip
     return found
 
 

@@ -80,7 +80,9 @@ def page(
     links = [tag("a", name, href=f"#{key}") for key, name, _ in sections]
     bodies = [tag("section", body, id=key) for key, _, body in sections]
     top = joined(numbers.headline(fit, problem, title), tag("nav", *links))
-    return whole_page(title, top, bodies, tag("script", asset("report.js")))
+    return whole_page(
+        title, top, bodies, tag("script", asset("report.js")), tag("script", asset("player.js"))
+    )
 
 
 def whole_page(title: str, top: Markup, sections: Sequence[Markup], *end: Markup) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.figures.plot import shown_name
 from isthmus.identify.predict import Prediction
 from isthmus.palette import FAINT, GRID, INK, VERMILION
 from isthmus.report.gather import Curve, runs_at
-from isthmus.view.plot import shown_name
 
 PANELS = 24
 """So many are drawn; the title says how many are not."""
