@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from isthmus.study.run import run_study as run_study
     from isthmus.study.study import Study as Study
     from isthmus.verify.gradients import check_gradients as check_gradients
+    from isthmus.viewer.view import view as view
 
 __version__ = "0.1.0"
 
@@ -150,6 +151,7 @@ _HOMES = {
     "save": "isthmus.files.save",
     "step": "isthmus.simulate.rollout",
     "stretch": "isthmus.model.stretch",
+    "view": "isthmus.viewer.view",
     "with_contact": "isthmus.model.contacts",
     "without_contact": "isthmus.model.contacts",
     "write_report": "isthmus.report.write",

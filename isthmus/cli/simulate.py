@@ -48,6 +48,8 @@ class Simulate:
     """Where to write: the motion's file (.npz or .csv), or a folder for motion.npz."""
     plot: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
     """Where to draw positions and velocities over time: a file (.png, .svg or .pdf), or a folder for motion.png."""
+    view: bool = False
+    """Show the motion in the browser, as 'isthmus view' does."""
     record: Annotated[tuple[str, ...], arg(metavar="SIGNAL …", help_behavior_hint="")] = ()
     """Signals to write too, such as link/pose or joint/elbow/torque; 'isthmus info' lists them."""
     integrator: Integrator = "semi_implicit"
@@ -92,6 +94,10 @@ class Simulate:
         wall = time.perf_counter() - began
         status = _report(model, motion, self.dt, wall, _conserves(model, commands))
         _write(model, motion, *files)
+        if self.view:
+            from isthmus.cli.viewing import view_files
+
+            return view_files(model, motion, {"packages": self.packages, "measured": ""})
         return status
 
     def _simulate(

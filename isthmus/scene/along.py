@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -33,16 +33,25 @@ class Contacts(NamedTuple):
 
 def poses_along(model: Model, q: np.ndarray) -> np.ndarray:
     """Position [m] and quaternion of every link at each row of `q`, (rows, links, 7); NaN where `q` is not known."""
-    known = np.isfinite(q).all(axis=1)
+    return pose_function(model)(q)
+
+
+def pose_function(model: Model) -> Callable[[np.ndarray], np.ndarray]:
+    """`poses_along` of one model, compiled once."""
 
     def pose(q: Any) -> Any:
         k = forward_kinematics(model, q)
         return jnp.concatenate([k.position, k.quaternion], axis=1)
 
     compiled = native.compile(pose, np.zeros(model.nq))
-    found = np.array(compiled.map(np.where(np.reshape(known, (-1, 1)), q, 0.0)))
-    found[~known] = np.nan
-    return found
+
+    def along(q: np.ndarray) -> np.ndarray:
+        known = np.isfinite(q).all(axis=1)
+        found = np.array(compiled.map(np.where(np.reshape(known, (-1, 1)), q, 0.0)))
+        found[~known] = np.nan
+        return found
+
+    return along
 
 
 def velocities_along(model: Model, q: np.ndarray, dt: float) -> np.ndarray:
@@ -77,21 +86,29 @@ def contacts_at(
 
     `control`: what acts, with rows as its first axis.
     """
-    known = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
-    if not model.contact_kinds or not len(known):
+    if not model.contact_kinds:
         return None
-    acting = jax.tree.map(lambda x: np.asarray(x)[known][:, None], control)
-    acting = acting if jax.tree.leaves(acting) else None
     try:
-        with warnings.catch_warnings(), jax.enable_x64(True):
-            warnings.simplefilter("ignore", IsthmusWarning)  # who simulated it was told
-            state = State(q[known], v[known])
-            found = contacts_in(rollout_many(model, state, acting, dt, 1, CONTACT).signals)
+        return contacts_in(signals_at(model, q, v, control, dt, CONTACT))
     except IsthmusError:  # what acts cannot be told row by row
         return None
-    if found is None:
-        return None
-    whole = [np.full((len(q), *x.shape[2:]), np.nan) for x in found]
-    for rows, x in zip(whole, found, strict=True):
-        rows[known] = x[:, 0]
-    return Contacts(*whole)
+
+
+def signals_at(
+    model: Model, q: np.ndarray, v: np.ndarray, control: Control, dt: float, names: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Signals during a step of `dt` [s] from each row of `q` and `v`, as rows; NaN where a row is not known."""
+    known = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
+    if not len(known):
+        return {}
+    acting = jax.tree.map(lambda x: np.asarray(x)[known][:, None], control)
+    with warnings.catch_warnings(), jax.enable_x64(True):
+        warnings.simplefilter("ignore", IsthmusWarning)  # who simulated it was told
+        given = acting if jax.tree.leaves(acting) else None
+        found = rollout_many(model, State(q[known], v[known]), given, dt, 1, names).signals
+    whole = {}
+    for name in names:
+        first = np.asarray(found[name], dtype=np.float64)[:, 0]
+        whole[name] = np.full((len(q), *first.shape[1:]), np.nan)
+        whole[name][known] = first
+    return whole

@@ -48,6 +48,15 @@ class Take:
         """Predicted and measured ones, as far as there are."""
         return [x for x in (self.predicted, self.measured) if x is not None]
 
+    def every(self, k: int) -> Take:
+        """Every k-th picture."""
+        thin = lambda x: None if x is None else x[::k]
+        touching = self.contacts and Contacts(*(x[::k] for x in self.contacts))
+        return dataclasses.replace(
+            self, seconds=k * self.seconds, predicted=thin(self.predicted),
+            measured=thin(self.measured), contacts=touching,
+        )  # fmt: skip
+
 
 @dataclasses.dataclass(frozen=True)
 class Mark:
