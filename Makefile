@@ -12,7 +12,7 @@ endif
 ready := .venv/.ready
 bench_ready := .venv/.bench-ready
 newest_ready := .venv-newest/.ready
-all_of_us := '.[test,dev]'
+all_of_us := '.[test,dev,view]'
 # another processor's rounding: older kernels of BLAS, and for native code vectors of two lanes, where both matter;
 # and XLA as users have it, while the other tests leave most of its optimisation out
 numerical := $(addprefix tests/,spatial simulate identify native)

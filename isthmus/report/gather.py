@@ -84,6 +84,12 @@ def runs_of(fit: Fit, problem: Problem) -> list[Run]:
     return found + runs_at(problem, evaluation, spans, logs, points, True)
 
 
+def as_fitted(fit: Fit, problem: Problem) -> Problem:
+    """The problem without networks, where the fit dropped them."""
+    dropped = problem.trained and fit.networks is not None and not fit.networks.kept
+    return problem.without_networks() if dropped else problem
+
+
 def _start(fit: Fit, problem: Problem) -> np.ndarray:
     """Where the search began, as far as numbers by name tell."""
     parameters = problem.parameters

@@ -13,13 +13,12 @@ import numpy as np
 from isthmus.entry import described
 from isthmus.errors import BadMotion, BadOption, IsthmusError, IsthmusWarning
 from isthmus.identify.fit import Fit
-from isthmus.identify.problem import Problem
 from isthmus.model.coordinates import normalise
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.motion.fields import CONTROL, EXTRA, FORCE
 from isthmus.motion.motion import Motion
-from isthmus.report.gather import Run, runs_of
+from isthmus.report.gather import Run, as_fitted, runs_of
 from isthmus.report.scene import can_be_drawn, scene
 from isthmus.scene.along import (
     CONTACT,
@@ -108,7 +107,7 @@ def _of_fit(fit: Fit, model: Model) -> list[World]:
         raise BadOption(
             "a fit that was loaded has no motions: view(fit.model, motion) shows one of yours."
         )
-    runs = [run for run in runs_of(fit, _as_fitted(fit, problem)) if can_be_drawn(run)]
+    runs = [run for run in runs_of(fit, as_fitted(fit, problem)) if can_be_drawn(run)]
     if not runs:
         raise BadOption("this fit has no run with positions that could be viewed.")
     shown = sorted(runs, key=lambda run: not run.heldout)
@@ -125,12 +124,6 @@ def _log(model: Model, run: Run) -> Motion | None:
     signals = {} if run.control.torque is None else {CONTROL: run.control.torque}
     v = velocities_along(model, run.q, run.dt)
     return Motion(run.dt * np.arange(run.rows), run.q, v, signals)
-
-
-def _as_fitted(fit: Fit, problem: Problem) -> Problem:
-    """The problem without networks, where the fit dropped them."""
-    dropped = problem.trained and fit.networks is not None and not fit.networks.kept
-    return problem.without_networks() if dropped else problem
 
 
 # pictures --------------------------------------------------------------------------------------------------------
