@@ -110,7 +110,7 @@ def scene_of(
     return Scene(
         model.name, model.link_names, solids, trails, wires_of(model), tuple(takes),
         float(low[2]) if ground is None else ground, ground is not None,
-        centre, reach, view_of(key_points(solids, trails, poses, _axes)), _newton(takes, reach), notes,
+        centre, reach, view_of(key_points(solids, trails, poses, _axes)), _newton(model, takes, reach), notes,
     )  # fmt: skip
 
 
@@ -120,11 +120,14 @@ def _ground(model: Model) -> float | None:
     return float(model.shape_origin[planes[0]][2]) if planes else None
 
 
-def _newton(takes: Sequence[Take], reach: float) -> float:
+def _newton(model: Model, takes: Sequence[Take], reach: float) -> float:
+    """Length of an arrow for 1 N [m], by the forces that are known, else by the weight on up to four contacts."""
     forces = [np.linalg.norm(t.contacts.forces, axis=-1).ravel() for t in takes if t.contacts]
     size = np.concatenate(forces) if forces else np.zeros(0)
     size = size[np.isfinite(size)]
-    usual, largest = np.percentile(size, [50, 95]).tolist() if len(size) else (1.0, 1.0)
+    weight = float(np.sum(model.link_mass) * np.linalg.norm(model.gravity))
+    share = weight / min(4, max(1, len(model.contact_kinds)))
+    usual, largest = np.percentile(size, [50, 95]).tolist() if len(size) else (share, share)
     return reach * min(ARROW / max(usual, 1e-9), 3 * ARROW / max(largest, 1e-9))
 
 

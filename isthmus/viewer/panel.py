@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,6 +23,8 @@ MAX_LINES = 8
 """Lines of a plot."""
 POINTS = 400
 """Of a line; longer motions are thinned."""
+MARKING = 0.2
+"""Time between two marks of the present in a plot, while it plays [s]."""
 STEPS = 400
 """Of a slider."""
 ALL = "all"
@@ -33,7 +39,9 @@ class Panel:
         """Sliders of coordinates, by their names."""
         self.numbers: dict[str, Any] = {}
         """Sliders of the chosen quantity, by the names that `model.set` takes."""
-        self._filling = False
+        self._filling = threading.local()
+        """Its `on` is True in a thread that sets elements itself."""
+        self._marked = 0.0
         tabs = self.gui.add_tab_group()
         with tabs.add_tab("Play"):
             self._add_player()
@@ -70,7 +78,7 @@ class Panel:
 
         @self.scrub.on_update
         def _(_: Any) -> None:
-            if not self._filling:
+            if not self._fills():
                 viewer.playing = self.play.value = False
                 viewer.show(float(self.scrub.value))
 
@@ -93,18 +101,27 @@ class Panel:
     def _drawn(self, changed: bool) -> None:
         """Shows the time, and where motions changed their length, messages and plots."""
         viewer = self.viewer
-        self._filling = True
-        try:
+        with self._filled():
             if changed:
                 self.scrub.max = max(viewer.seconds, 1e-3)
                 self.text.content = self._said()
             self.scrub.value = min(viewer.time, float(self.scrub.max))
-        finally:
-            self._filling = False
         if changed:
             self._plot()
-        else:
+        elif not viewer.playing or time.monotonic() - self._marked > MARKING:
             self._mark_now()
+
+    def _fills(self) -> bool:
+        return getattr(self._filling, "on", False)
+
+    @contextmanager
+    def _filled(self) -> Generator[None, None, None]:
+        """Elements that change meanwhile were not moved by a user."""
+        self._filling.on = True
+        try:
+            yield
+        finally:
+            self._filling.on = False
 
     def _said(self) -> str:
         waits = any(world.still for world in self.viewer.worlds)
@@ -128,10 +145,9 @@ class Panel:
 
     def _fill_joints(self) -> None:
         start = self.viewer.starts[self.viewer.chosen]
-        self._filling = True
-        for k, slider in enumerate(self.joints.values()):
-            slider.value = float(0.0 if start is None else start[k])
-        self._filling = False
+        with self._filled():
+            for k, slider in enumerate(self.joints.values()):
+                slider.value = float(0.0 if start is None else start[k])
 
     def _add_numbers(self) -> None:
         model = self.viewer.models[0]
@@ -161,7 +177,7 @@ class Panel:
         head, _, tail = leaf.rpartition("/")
         address = f"{head}/{name}/{tail}" if name else leaf
         x = float(value[rows][index])
-        low, high = _range(x)
+        low, high = _range(x, signed=bool(index))
 
         def put(now: float) -> None:
             row = np.array(self.viewer.models[self.viewer.chosen].get(address), dtype=np.float64)
@@ -178,7 +194,7 @@ class Panel:
 
         @slider.on_update
         def _(_: Any) -> None:
-            if not self._filling:
+            if not self._fills():
                 put(float(slider.value))
 
         return slider
@@ -237,6 +253,7 @@ class Panel:
 
     def _mark_now(self) -> None:
         """A vertical line at the present time: the last curve, from the lowest value to the highest."""
+        self._marked = time.monotonic()
         t, *lines = self._curves
         low, high = (np.nanmin(lines), np.nanmax(lines)) if np.isfinite(lines).any() else (0.0, 1.0)
         k = min(int(np.searchsorted(t, self.viewer.time)), len(t) - 1)
@@ -283,11 +300,11 @@ def _owners(model: Model, family: str | None) -> list[tuple[str, Any]]:
     return [(n, rows[0] if len(rows) == 1 else np.array(rows)) for n, rows in owned.items() if rows]
 
 
-def _range(x: float) -> tuple[float, float]:
-    """What a slider of a number reaches: from zero to four times as much, or around a number of any sign."""
+def _range(x: float, *, signed: bool) -> tuple[float, float]:
+    """What a slider of a number reaches: from zero to four times as much, or as far on both sides."""
     if x == 0.0:
         return -1.0, 1.0
-    return (0.0, 4.0 * x) if x > 0 else (4.0 * x, -4.0 * x)
+    return (0.0, 4.0 * x) if x > 0 and not signed else (-4.0 * abs(x), 4.0 * abs(x))
 
 
 def _travel(model: Model, coordinate: int, x: float, reach: float) -> tuple[float, float]:

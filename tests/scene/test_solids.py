@@ -59,6 +59,8 @@ def test_a_saved_model_keeps_its_looks_but_not_where_its_meshes_are(tmp_path):
     ist.save(model, tmp_path / "arm.safetensors")
     again = ist.load(tmp_path / "arm.safetensors")
     assert kinds(again, packages=[tmp_path / "elsewhere"]) == kinds(model)
+    heavier = model.set("link/base/mass", 2.0)  # as a fit makes its model
+    assert heavier.source.packages == model.source.packages != ()
 
 
 @pytest.mark.filterwarnings("ignore::isthmus.errors.DescriptionWarning")
