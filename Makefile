@@ -2,7 +2,7 @@
 # `make help` lists the targets. PYTHON=path picks the interpreter, ARGS=... goes to the program.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full test-other fuzz lint format bench smoke clean distclean
+.PHONY: help demo test test-full test-other fuzz lint format bench smoke wheel clean distclean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ifdef PYTHON
@@ -14,9 +14,9 @@ bench_ready := .venv/.bench-ready
 newest_ready := .venv-newest/.ready
 all_of_us := '.[test,dev,view]'
 # another processor's rounding: older kernels of BLAS, and for native code vectors of two lanes, where both matter;
-# and XLA as users have it, while the other tests leave most of its optimisation out
+# and code optimised as users have it, while the other tests leave most of that out
 numerical := $(addprefix tests/,spatial simulate identify native)
-other := XLA_FLAGS= OPENBLAS_CORETYPE=$(if $(filter x86_64 amd64,$(shell uname -m)),Nehalem ISTHMUS_TARGET=sse2,ARMV8)
+other := XLA_FLAGS= ISTHMUS_OPTIMISE= OPENBLAS_CORETYPE=$(if $(filter x86_64 amd64,$(shell uname -m)),Nehalem ISTHMUS_TARGET=sse2,ARMV8)
 
 # $(call environment,folder,oldest Python,which,constraints,what to install)
 define environment
@@ -32,7 +32,7 @@ help: ## this list
 	  do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
 demo: $(ready) ## identify a pendulum from noisy logs; table, picture and report go to out/
-	@.venv/bin/python examples/03_identify.py --out out $(ARGS)
+	@.venv/bin/isthmus demo --out out $(ARGS)
 
 test: $(ready) ## the tests, but for whole studies; fewer: make test ARGS="-m 'not slow' tests/spatial"
 	@ISTHMUS_CHECK_SHAPES=$${ISTHMUS_CHECK_SHAPES-some} .venv/bin/python -m pytest -q -n 2 --dist worksteal $(ARGS)
@@ -62,6 +62,9 @@ bench: $(bench_ready) ## speed on this machine, beside other engines
 
 smoke: $(newest_ready) ## a few tests with the newest JAX; needs Python 3.12 or newer
 	@.venv-newest/bin/python -m pytest -q -m smoke $(ARGS)
+
+wheel: $(ready) ## build the package and try it in empty environments, one for each Python from 3.11 to 3.13 that is here
+	@bash .ci/try-wheel
 
 clean: ## remove caches and outputs
 	@rm -rf out build dist .pytest_cache .ruff_cache .hypothesis
