@@ -101,7 +101,8 @@ def _check_names(argv: list[str]) -> None:
             raise Refused(f"a command must come before {command!r}. {WHAT_THERE_IS}")
         return
     if command not in COMMANDS:
-        raise Refused(f"there is no command {command!r}.{did_you_mean(command, COMMANDS)}")
+        near = did_you_mean(command, COMMANDS) or f" {WHAT_THERE_IS}"
+        raise Refused(f"there is no command {command!r}.{near}")
     fields = [field.name for field in dataclasses.fields(COMMANDS[command])]
     known = [
         f"--{name.replace('_', '-')}"
