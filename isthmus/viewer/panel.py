@@ -222,7 +222,7 @@ class Panel:
         self.row.on_update(lambda _: self._plot())
 
     def _plot(self) -> None:
-        """Draws the chosen signal of the chosen world, with a vertical line at the present time."""
+        """Draws the chosen signal of the chosen world, with a peak at the present time."""
         world = self.viewer.worlds[self.viewer.chosen]
         try:
             values = signal_along(world, self.signal.value)
@@ -252,13 +252,13 @@ class Panel:
             self._mark_now()
 
     def _mark_now(self) -> None:
-        """A vertical line at the present time: the last curve, from the lowest value to the highest."""
+        """A peak at the present time: the last curve, which lies at the lowest value and there reaches the highest."""
         self._marked = time.monotonic()
         t, *lines = self._curves
         low, high = (np.nanmin(lines), np.nanmax(lines)) if np.isfinite(lines).any() else (0.0, 1.0)
         k = min(int(np.searchsorted(t, self.viewer.time)), len(t) - 1)
-        now = np.full(len(t), np.nan)
-        now[k : k + 2] = [low, high][: len(now[k : k + 2])]
+        now = np.full(len(t), low)
+        now[k] = high
         self.plot.data = (t, *lines, now)
 
     # what is shown -------------------------------------------------------------------------------------
