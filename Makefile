@@ -13,7 +13,7 @@ ready := .venv/.ready
 bench_ready := .venv/.bench-ready
 docs_ready := .venv/.docs-ready
 newest_ready := .venv-newest/.ready
-all_of_us := '.[test,dev]'
+all_of_us := '.[test,dev,view]'
 # another processor's rounding: older kernels of BLAS, and for native code vectors of two lanes, where both matter;
 # and code optimised as users have it, while the other tests leave most of that out
 numerical := $(addprefix tests/,spatial simulate identify native)

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import warn_renamed
-from isthmus.later import load_by
 
 if TYPE_CHECKING:
     from isthmus import library as library
@@ -81,6 +80,7 @@ if TYPE_CHECKING:
     from isthmus.study.run import run_study as run_study
     from isthmus.study.study import Study as Study
     from isthmus.verify.gradients import check_gradients as check_gradients
+    from isthmus.viewer.view import view as view
 
 __version__ = "0.1.0"
 
@@ -151,6 +151,7 @@ _HOMES = {
     "save": "isthmus.files.save",
     "step": "isthmus.simulate.rollout",
     "stretch": "isthmus.model.stretch",
+    "view": "isthmus.viewer.view",
     "with_contact": "isthmus.model.contacts",
     "without_contact": "isthmus.model.contacts",
     "write_report": "isthmus.report.write",
@@ -175,9 +176,6 @@ def __getattr__(name: str) -> Any:
     if name.startswith("_") or not name.isidentifier() or find_spec(f"isthmus.{name}") is None:
         raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
     return import_module(f"isthmus.{name}")
-
-
-load_by(__getattr__)
 
 
 def __dir__() -> list[str]:

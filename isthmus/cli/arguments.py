@@ -28,11 +28,13 @@ from isthmus.cli.output import Refused, say
 from isthmus.cli.predict import Predict
 from isthmus.cli.reproduce import Reproduce
 from isthmus.cli.simulate import Simulate
+from isthmus.cli.view import View
 from isthmus.errors import did_you_mean
 
 COMMANDS: dict[str, Any] = {
-    "info": Info, "simulate": Simulate, "check": Check, "fit": Fit, "discover": Discover, "predict": Predict,
-    "export": Export, "reproduce": Reproduce, "bench": Bench, "demo": Demo, "doctor": Doctor, "completion": Completion,
+    "info": Info, "simulate": Simulate, "view": View, "check": Check, "fit": Fit, "discover": Discover,
+    "predict": Predict, "export": Export, "reproduce": Reproduce, "bench": Bench, "demo": Demo, "doctor": Doctor,
+    "completion": Completion,
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 
@@ -99,7 +101,8 @@ def _check_names(argv: list[str]) -> None:
             raise Refused(f"a command must come before {command!r}. {WHAT_THERE_IS}")
         return
     if command not in COMMANDS:
-        raise Refused(f"there is no command {command!r}.{did_you_mean(command, COMMANDS)}")
+        near = did_you_mean(command, COMMANDS) or f" {WHAT_THERE_IS}"
+        raise Refused(f"there is no command {command!r}.{near}")
     fields = [field.name for field in dataclasses.fields(COMMANDS[command])]
     known = [
         f"--{name.replace('_', '-')}"

@@ -23,6 +23,7 @@ EXTRAS = {
     "parquet": "logs in Parquet files",
     "ros": "logs in ROS bags",
     "cma": "the search ist.CMAES",
+    "view": "robots and motions in the browser: isthmus view",
     "bench": "other engines to compare with, for isthmus bench",
 }
 """What each extra brings to a user."""
