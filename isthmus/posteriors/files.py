@@ -24,7 +24,7 @@ FIELDS = {
     "khat": t.ANY_NUMBER, "effective": t.ANY_NUMBER, "noise": t.table_with(t.ANY_NUMBER),
     "settings": t.TABLE, "complete": t.FLAG,
 }  # fmt: skip
-SHAPES = {"samples": 2, "modes": 2, "weights": 1}
+SHAPES = {"samples": 2, "points": 2, "modes": 2, "weights": 1}
 """Arrays besides leaves and state, and how many axes they have."""
 
 

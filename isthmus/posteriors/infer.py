@@ -137,12 +137,13 @@ def _made(
     p = parameters.size
     order = np.argsort(-np.asarray(draws.weights), kind="stable")
     modes = [draws.modes[k] for k in order]
-    centre = np.stack([m.u for m in modes]) if modes else draws.U.mean(axis=0, keepdims=True)
+    middle = draws.U.mean(axis=0) if len(draws.U) else density.start
+    centre = np.stack([m.u for m in modes]) if modes else middle[None]
     Z = c.to_x(np.concatenate([centre, draws.U]))[0][:, :p]
-    values = np.array([parameters.values(z) for z in Z]).reshape(len(Z), -1)
+    values = np.array([parameters.values(z) for z in Z])
     k = len(centre)
     return Posterior(
-        samples=values[k:], names=parameters.names, units=parameters.units,
+        samples=values[k:], points=Z[k:], names=parameters.names, units=parameters.units,
         modes=values[: len(modes)], weights=np.asarray(draws.weights)[order], khat=float(draws.khat),
         effective=draws.effective, model=parameters.model(Z[0]), stack=Stack.of(parameters, Z[k:]), noise=noise,
         notes=(*notes, *_cut(density, modes[:1]), *draws.notes),

@@ -33,6 +33,8 @@ class Posterior:
 
     samples: Float[np.ndarray, "samples numbers"]
     """Equally weighted, in SI units, in the order of `names`."""
+    points: Float[np.ndarray, "samples coordinates"] = dataclasses.field(repr=False)
+    """The same as points of a search: scaled, bodies by log-Cholesky numbers."""
     names: tuple[str, ...]
     units: tuple[str, ...]
     modes: Float[np.ndarray, "modes numbers"]
