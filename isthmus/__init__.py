@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from isthmus.networks.recipes import Spline as Spline
     from isthmus.posteriors.infer import posterior as posterior
     from isthmus.posteriors.laplace import Laplace as Laplace
+    from isthmus.posteriors.mixture import Mixture as Mixture
+    from isthmus.posteriors.nuts import NUTS as NUTS
     from isthmus.posteriors.posterior import Posterior as Posterior
     from isthmus.posteriors.smc import SMC as SMC
     from isthmus.report.write import export_report as export_report
@@ -115,9 +117,11 @@ _HOMES = {
     "LevenbergMarquardt": "isthmus.identify.search.levenberg_marquardt",
     "Linear": "isthmus.networks.recipes",
     "MLP": "isthmus.networks.recipes",
+    "Mixture": "isthmus.posteriors.mixture",
     "Model": "isthmus.model.model",
     "Motion": "isthmus.motion.motion",
     "MultipleShooting": "isthmus.losses.windows",
+    "NUTS": "isthmus.posteriors.nuts",
     "OneStep": "isthmus.losses.windows",
     "Pair": "isthmus.model.pairs",
     "Population": "isthmus.identify.search.population",

@@ -17,13 +17,20 @@ from isthmus.phases import phase
 from isthmus.posteriors.density import Density, Mode
 from isthmus.posteriors.laplace import Laplace, found_modes
 from isthmus.posteriors.method import AbstractMethod, Asked, Draws
+from isthmus.posteriors.mixture import Mixture
 from isthmus.posteriors.modes import minima
 from isthmus.posteriors.noise import ratios, told, unknown_noise, with_noise
+from isthmus.posteriors.nuts import NUTS
 from isthmus.posteriors.posterior import Posterior
 from isthmus.posteriors.smc import SMC
 from isthmus.posteriors.stacking import Stack
 
-NAMES: dict[str, type[AbstractMethod]] = {"laplace": Laplace, "smc": SMC}
+NAMES: dict[str, type[AbstractMethod]] = {
+    "laplace": Laplace,
+    "smc": SMC,
+    "nuts": NUTS,
+    "mixture": Mixture,
+}
 """Methods by name, with their default options."""
 MAX_NUMBERS = 100
 """Most numbers, starts of windows among them, that a posterior may have."""
