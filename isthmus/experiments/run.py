@@ -19,6 +19,7 @@ STUDIES = {
     "landscape": "NeuralSim, figure 4: two lengths of a double pendulum by local search and by basin hopping",
     "gradients": "NeuralSim, figure 5: the time of one gradient beside the methods of TDS",
     "spherical": "Real2Sim, section III: link lengths of a pendulum with spherical joints, from headings",
+    "mixture": "Real2Sim, section IV: a mixture of normals over the lengths of a pendulum, beside the posterior",
     "swimmer": "NeuralSim, figures 8 and 9, table II: passive forces of a swimmer in water and air",
     "discover": "NeuralSim, figure 10: which inputs the missing friction of a double pendulum depends on",
     "pendulum": "TDS, figure 1 (right): a filmed double pendulum, its numbers and its frame rate",
