@@ -25,11 +25,12 @@ from isthmus.cli.output import Refused, say
 from isthmus.cli.predict import Predict
 from isthmus.cli.reproduce import Reproduce
 from isthmus.cli.simulate import Simulate
+from isthmus.cli.track import Track
 from isthmus.errors import did_you_mean
 
 COMMANDS: dict[str, Any] = {
     "info": Info, "simulate": Simulate, "check": Check, "fit": Fit, "discover": Discover, "predict": Predict,
-    "export": Export, "reproduce": Reproduce, "bench": Bench,
+    "track": Track, "export": Export, "reproduce": Reproduce, "bench": Bench,
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 
