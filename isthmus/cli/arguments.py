@@ -30,13 +30,14 @@ from isthmus.cli.predict import Predict
 from isthmus.cli.randomise import Randomise
 from isthmus.cli.reproduce import Reproduce
 from isthmus.cli.simulate import Simulate
+from isthmus.cli.track import Track
 from isthmus.cli.view import View
 from isthmus.errors import did_you_mean
 
 COMMANDS: dict[str, Any] = {
     "info": Info, "simulate": Simulate, "view": View, "check": Check, "fit": Fit, "posterior": Posterior,
-    "discover": Discover, "predict": Predict, "randomise": Randomise, "export": Export, "reproduce": Reproduce,
-    "bench": Bench, "demo": Demo, "doctor": Doctor, "completion": Completion,
+    "discover": Discover, "predict": Predict, "track": Track, "randomise": Randomise, "export": Export,
+    "reproduce": Reproduce, "bench": Bench, "demo": Demo, "doctor": Doctor, "completion": Completion,
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 
