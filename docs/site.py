@@ -19,7 +19,15 @@ PARTS = {
     "Networks": ("networks", "blueprint"),
     "Data and fits": ("data", "losses", "identify", "study", "distributed"),
     "Discovery, uncertainty, experiments": ("discovery", "posteriors", "tracking", "excitation"),
-    "Reports, views, checks": ("report", "figures", "scene", "notebook", "viewer", "verify", "errors"),
+    "Reports, views, checks": (
+        "report",
+        "figures",
+        "scene",
+        "notebook",
+        "viewer",
+        "verify",
+        "errors",
+    ),
 }
 """Pages of the reference: their titles, and the packages whose public names they show."""
 
