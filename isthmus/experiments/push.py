@@ -100,9 +100,9 @@ def study(settings: Settings) -> Result:
     cases, final = found[:-1], found[-1]
     for case in cases:
         settings.say(f"without {case.unseen}: {case.chosen.name}; {_said(case)}")
+    crossed = [crossed_table([*cases, final])] if final.crossed else []
     tables = (
-        errors_table(cases, pushes), ratios_table(cases), cases_table(cases), crossed_table([*cases, final]),
-        numbers_table(final),
+        errors_table(cases, pushes), ratios_table(cases), cases_table(cases), *crossed, numbers_table(final),
     )  # fmt: skip
     numbers = plain_numbers(cases, final)
     models = {name: model_of(pushes, line_of(name, final), n) for name, n in final.numbers.items()
@@ -156,9 +156,8 @@ def chosen_line(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]
         return loads[0], {}
     crossed: dict[str, np.ndarray] = {}
     found: dict[str, list[Numbers]] = {}
-    none: list[Any] = [None] * plan.folds
     starts, crossed[ANALYTIC.name] = cross_validated(
-        ANALYTIC, pushes, plan.folds, plan.fold_steps, none
+        ANALYTIC, pushes, plan.folds, plan.fold_steps, [None] * plan.folds
     )
     for line in loads:
         found[line.name], crossed[line.name] = cross_validated(

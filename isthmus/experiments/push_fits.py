@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -162,7 +162,7 @@ def folds(pushes: Pushes, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def cross_validated(
-    line: Line, pushes: Pushes, parts: int, steps: int, starts: list[Numbers]
+    line: Line, pushes: Pushes, parts: int, steps: int, starts: Sequence[Numbers | None]
 ) -> tuple[list[Numbers], np.ndarray]:
     """The numbers found without each part, and mean squares (pushes, 2) of pushes that they have not seen."""
     found, off = [], np.zeros((len(pushes), 2))
