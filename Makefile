@@ -2,7 +2,7 @@
 # `make help` lists the targets. PYTHON=path picks the interpreter, ARGS=... goes to the program.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full test-other fuzz lint format bench smoke wheel clean distclean
+.PHONY: help demo test test-full test-other fuzz lint format bench smoke wheel docs clean distclean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ifdef PYTHON
@@ -11,6 +11,7 @@ endif
 
 ready := .venv/.ready
 bench_ready := .venv/.bench-ready
+docs_ready := .venv/.docs-ready
 newest_ready := .venv-newest/.ready
 all_of_us := '.[test,dev,view]'
 # another processor's rounding: older kernels of BLAS, and for native code vectors of two lanes, where both matter;
@@ -66,6 +67,10 @@ smoke: $(newest_ready) ## a few tests with the newest JAX; needs Python 3.12 or 
 wheel: $(ready) ## build the package and try it in empty environments, one for each Python from 3.11 to 3.13 that is here
 	@bash .ci/try-wheel
 
+docs: $(docs_ready) ## the documentation site, in out/site; a broken link fails
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build -q --strict
+	@echo "docs: out/site; to read them with search: python3 -m http.server -d out/site"
+
 clean: ## remove caches and outputs
 	@rm -rf out build dist .pytest_cache .ruff_cache .hypothesis
 	@find . -name .venv\* -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -79,6 +84,10 @@ $(ready): pyproject.toml constraints.txt
 $(bench_ready): $(ready)
 	@echo "installing the engines to compare with, once"
 	$(call environment,.venv,3.11,,constraints.txt,'.[bench]')
+
+$(docs_ready): $(ready)
+	@echo "installing what builds the site, once"
+	$(call environment,.venv,3.11,,constraints.txt,'.[docs]')
 
 $(newest_ready): pyproject.toml constraints-newest.txt
 	$(call environment,.venv-newest,3.12,newest,constraints-newest.txt,'.[test]')

@@ -25,16 +25,19 @@ from isthmus.cli.export import Export
 from isthmus.cli.fit import Fit
 from isthmus.cli.info import Info
 from isthmus.cli.output import Refused, say
+from isthmus.cli.posterior import Posterior
 from isthmus.cli.predict import Predict
+from isthmus.cli.randomise import Randomise
 from isthmus.cli.reproduce import Reproduce
 from isthmus.cli.simulate import Simulate
+from isthmus.cli.track import Track
 from isthmus.cli.view import View
 from isthmus.errors import did_you_mean
 
 COMMANDS: dict[str, Any] = {
-    "info": Info, "simulate": Simulate, "view": View, "check": Check, "fit": Fit, "discover": Discover,
-    "predict": Predict, "export": Export, "reproduce": Reproduce, "bench": Bench, "demo": Demo, "doctor": Doctor,
-    "completion": Completion,
+    "info": Info, "simulate": Simulate, "view": View, "check": Check, "fit": Fit, "posterior": Posterior,
+    "discover": Discover, "predict": Predict, "track": Track, "randomise": Randomise, "export": Export,
+    "reproduce": Reproduce, "bench": Bench, "demo": Demo, "doctor": Doctor, "completion": Completion,
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 

@@ -24,10 +24,11 @@ EXTRAS = {
     "ros": "logs in ROS bags",
     "cma": "the search ist.CMAES",
     "view": "robots and motions in the browser: isthmus view",
+    "bayes": "the method ist.NUTS of ist.posterior",
     "bench": "other engines to compare with, for isthmus bench",
 }
 """What each extra brings to a user."""
-FOR_OURSELVES = ("test", "dev")
+FOR_OURSELVES = ("test", "dev", "docs")
 """Extras for those who work on isthmus."""
 
 
