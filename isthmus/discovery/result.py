@@ -21,6 +21,7 @@ from isthmus.disk import check_target, whole_file
 from isthmus.entry import check_arguments
 from isthmus.errors import BadFile, BadOption
 from isthmus.networks.recipes import MLP
+from isthmus.shown import Shown
 
 NOTHING = "Nothing is missing that these logs can show."
 RECORD = "discovery.json"
@@ -65,7 +66,7 @@ class Place:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Discovery:
+class Discovery(Shown):
     """What a model lacks; prints as a table and as sentences."""
 
     places: tuple[Place, ...]
