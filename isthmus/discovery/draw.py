@@ -83,4 +83,6 @@ def _frame(axes: Any, column: int, row: int) -> None:
     from matplotlib.patches import Rectangle  # a heavy library
 
     corner = (column - 0.5, row - 0.5)
-    axes.add_patch(Rectangle(corner, 1.0, 1.0, fill=False, edgecolor=SERIES[1], linewidth=2.0))
+    axes.add_patch(
+        Rectangle(corner, 1.0, 1.0, fill=False, edgecolor=SERIES[1], linewidth=2.0, zorder=3)
+    )
