@@ -16,7 +16,7 @@ from isthmus.experiments.elbow_model import isthmus_simulator, mujoco_simulator
 from isthmus.experiments.run import Settings, reproduce
 from isthmus.experiments.tosses_body import MUJOCO_CONTACT
 from isthmus.experiments.tosses_data import GRAVITY, Tosses
-from isthmus.experiments.tosses_study import assessed
+from isthmus.experiments.tosses_study import assessed, planned, split
 
 ROWS = 60
 TRUTH = {name: number.start for name, number in ELBOW.free_numbers("penalty").items()} | {
