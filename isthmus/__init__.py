@@ -85,7 +85,9 @@ if TYPE_CHECKING:
     from isthmus.simulate.rollout import step as step
     from isthmus.study.run import run_study as run_study
     from isthmus.study.study import Study as Study
+    from isthmus.tracking.tracker import Tracker as Tracker
     from isthmus.verify.gradients import check_gradients as check_gradients
+    from isthmus.viewer.view import view as view
 
 __version__ = "0.1.0"
 
@@ -135,6 +137,7 @@ _HOMES = {
     "State": "isthmus.model.state",
     "Study": "isthmus.study.study",
     "TorqueLoss": "isthmus.losses.windows",
+    "Tracker": "isthmus.tracking.tracker",
     "WholeRun": "isthmus.losses.windows",
     "Windows": "isthmus.losses.windows",
     "Wire": "isthmus.blueprint.wire",
@@ -162,6 +165,7 @@ _HOMES = {
     "save": "isthmus.files.save",
     "step": "isthmus.simulate.rollout",
     "stretch": "isthmus.model.stretch",
+    "view": "isthmus.viewer.view",
     "with_contact": "isthmus.model.contacts",
     "without_contact": "isthmus.model.contacts",
     "write_report": "isthmus.report.write",

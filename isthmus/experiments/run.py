@@ -27,9 +27,11 @@ STUDIES = {
     "acrobot": "a torque-driven double pendulum, three designs, beside the lab's own models",
     "cube": "TDS, figure 1 (left): springs with a learned friction imitate a throw of a world of impulses",
     "tosses": "a real cube tossed on a table: contact by impulses or springs, beside MuJoCo",
+    "elbow": "two real boxes on a hinge, tossed on a table: contact by impulses or springs, beside MuJoCo",
+    "push": "NeuralSim, figures 6 and 7: objects pushed on a table, learned friction beside a quasi-static model",
 }
 """Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
-JUDGING = ("arm", "acrobot", "pendulum", "swimmer", "tosses")
+JUDGING = ("arm", "acrobot", "elbow", "pendulum", "push", "swimmer", "tosses")
 """Studies whose module has `judged(settings, models, numbers) -> Result`, which judges what the study found (`models`
 and `numbers` of its result) on further recordings, `settings.judge`."""
 NUMBERS, TABLES, JUDGED = "numbers.json", "tables.txt", "judged_"
