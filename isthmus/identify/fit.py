@@ -19,6 +19,7 @@ from isthmus.identify import preflight
 from isthmus.identify.answer import files
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
 from isthmus.identify.answer.alignment import shifts
+from isthmus.identify.answer.curvature import bend_of_fit
 from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.edges import edges
 from isthmus.identify.answer.missing import Missing, missing
@@ -262,6 +263,7 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
         warnings=told,
         undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful,
+        bent=bend_of_fit(evaluation, x, known.noise) if computed else "",
         settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
 

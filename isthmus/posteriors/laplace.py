@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from isthmus.entry import check_arguments
+from isthmus.identify.answer.curvature import bend, rises
 from isthmus.losses.windows import whole_number
 from isthmus.phases import phase
 from isthmus.posteriors.coordinates import Points
@@ -18,6 +19,10 @@ from isthmus.posteriors.smc import SMC, without_prior
 
 ADAPT = 0.4
 """Pareto shape above which the proposal is fitted to its own draws once."""
+BENT = 2.0
+"""Factor by which the rise along the axes of a normal may differ from the normal's own."""
+MAX_CHECKED = 4
+"""Modes whose normals are checked along their axes."""
 TRUSTED = 0.7
 """Pareto shape up to which resampled draws are those of the posterior."""
 
@@ -28,7 +33,8 @@ class Laplace(AbstractMethod):
     """Many starts by Levenberg-Marquardt, a normal at each distinct minimum, weighted by evidence.
 
     `draws` of Student's t with these normals' means and covariances are then resampled by importance, and the Pareto
-    shape k̂ of the ratios says whether that can be trusted; above 0.7, `otherwise` goes on (None: nothing does).
+    shape k̂ of the ratios says whether that can be trusted. Where it is above 0.7, or where the density along the axes
+    of the normals is not theirs, `otherwise` goes on (None: nothing does).
     """
 
     starts: int = 24
@@ -48,20 +54,27 @@ class Laplace(AbstractMethod):
             )
         refuse_undetermined(density, modes[0])
         with phase("resampling"):
+            factor = max(bend(rises(density.cost, m.u, m.H)[1]) for m in modes[:MAX_CHECKED])
             draws = resampled(density, modes, self.draws, rng)
-        if draws.khat <= TRUSTED:
+        if draws.khat > TRUSTED:
+            said = f"k̂ is {draws.khat:.2f}, above {TRUSTED}: the posterior is not near its normals"
+        elif factor > BENT:
+            said = f"the posterior is not near its normals: along their axes it changes {factor:.2g} times as fast"
+        else:
             return draws
-        said = f"k̂ is {draws.khat:.2f}, above {TRUSTED}: the posterior is not near its normals"
-        if density.plan.parameters.is_weight().any():
+        return self._gone_on(asked, modes, draws, said, rng)
+
+    def _gone_on(
+        self, asked: Asked, modes: list[Mode], draws: Draws, said: str, rng: np.random.Generator
+    ) -> Draws:
+        """What is done where normals are not enough; `said`: why they are not."""
+        if asked.density.plan.parameters.is_weight().any():
             U = normal_draws(modes, shares(modes), self.draws, rng)
             note = f"{said}, and these are samples of the normals."
             return dataclasses.replace(draws, U=U, notes=(note,), effective=float(len(U)))
-        if self.otherwise is None or (names := without_prior(density)):
-            more = (
-                ""
-                if self.otherwise is None
-                else f"; with two bounds or a prior of {names[0]}, SMC could go on"
-            )
+        names = without_prior(asked.density)
+        if self.otherwise is None or names:
+            more = f"; with two bounds or a prior of {names[0]}, SMC could go on" if names else ""
             return dataclasses.replace(
                 draws, notes=(f"{said}, and these samples are rough{more}.",)
             )
@@ -78,16 +91,18 @@ def found_modes(density: Density, starts: int, seed: int, lengthen: bool) -> lis
 def resampled(density: Density, modes: list[Mode], count: int, rng: np.random.Generator) -> Draws:
     """Draws of t distributions around modes, resampled by the ratio of density and proposal.
 
-    Where the ratios have a heavy tail, the distributions are fitted to the weighted draws, and there is a second round.
+    Where the ratios have a heavy tail, the distributions are fitted to the weighted draws, and there is a second round;
+    k̂ is that of the first, since draws of a proposal cannot speak for what none of them has seen.
     """
     proposal = Students.around(modes, shares(modes))
     found = _round(density, proposal, count, rng)
-    if found[2].khat > ADAPT and (better := proposal.fitted(found[0], found[1], found[2].weight)):
+    khat = found[2].khat
+    if khat > ADAPT and (better := proposal.fitted(found[0], found[1], found[2].weight)):
         found = min(found, _round(density, better, count, rng), key=lambda x: x[2].khat)
     U, own, weighted = found
     share = own @ weighted.weight
     kept = systematic(weighted.weight, count, rng)
-    return Draws(U[kept], modes, share / share.sum(), weighted.khat, weighted.effective)
+    return Draws(U[kept], modes, share / share.sum(), khat, weighted.effective)
 
 
 def _round(

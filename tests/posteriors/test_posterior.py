@@ -8,8 +8,18 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.bench.posterior_cases import Case, cases
-from isthmus.errors import BadFile, BadFree, BadOption, ExportWarning, FitWarning, MissingFile
+from isthmus.bench import posteriors
+from isthmus.bench.posterior_cases import Case, cases, sideways
+from isthmus.errors import (
+    BadFile,
+    BadFree,
+    BadOption,
+    ExportWarning,
+    FitWarning,
+    MissingExtra,
+    MissingFile,
+)
+from isthmus.posteriors import nuts
 
 
 @pytest.fixture(scope="module")
@@ -169,3 +179,89 @@ def test_ctrl_c_keeps_finished_samples_and_resume_goes_on(sided):
     assert len(ended.samples) == 192
     whole = ist.posterior(sided, method)
     np.testing.assert_array_equal(whole.samples, ended.samples)
+
+
+def test_a_fit_says_where_the_problem_is_far_from_linear_within_its_errors():
+    case = cases()["curved"]
+    _, problem = case.at(np.array([1.5, 0.4]), np.random.default_rng(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        fit, found = ist.fit(problem), ist.posterior(problem)
+    assert "nonlinear: the errors are those of a normal distribution" in str(fit)
+    assert any("SMC went on" in note for note in found.notes)
+    low, high = found.interval(0.9).T
+    assert np.all((low < [1.5, 0.4]) & (high > [1.5, 0.4]))
+
+
+def test_a_direction_that_nothing_determines_is_refused_in_words(sided):
+    make = lambda named: sideways({"offset": named["a"] + named["b"]})
+    free = (ist.Free("a", start=0.05), ist.Free("b", start=0.1))
+    problem = ist.Problem(**sided.__getstate__() | {"free": free, "make": make})
+    with pytest.raises(BadFree, match=r"the data leave a direction open: only .*a.*b.* determined"):
+        ist.posterior(problem)
+
+
+def test_weights_of_networks_are_for_laplace_and_few(sided, case, key):
+    wire = ist.Wire("joint/passive_torque", ["joint/velocity"], ist.MLP(4, 1))
+    model = ist.Blueprint([wire]).attach(case.first.template, key=key)
+    given = sided.__getstate__() | {"make": None, "model": model, "free": (ist.Free("network/*"),)}
+    with pytest.raises(BadOption, match="their posterior is Laplace's, of up to 100 numbers"):
+        ist.posterior(ist.Problem(**given), "smc")
+
+
+def test_a_mixture_learns_as_windows_arrive_and_says_that_its_widths_are_no_posterior(sided):
+    with pytest.warns(FitWarning, match="no posterior"):
+        found = ist.posterior(sided, ist.Mixture(2, epochs=150, arrived=20, batch=8, samples=300))
+    assert abs(found.mean[1] - 0.2) < 0.1
+    assert found.samples.shape == (300, 2)
+    with pytest.raises(BadOption, match="a temperature and a rate above 0"):
+        ist.Mixture(temperature=0.0)
+
+
+def test_nuts_without_its_extra_says_which_one(sided, monkeypatch):
+    monkeypatch.setattr(nuts, "has_blackjax", lambda: False)
+    with pytest.raises(
+        MissingExtra, match=r"ist.NUTS needs blackjax: pip install 'isthmus\[bayes\]'"
+    ):
+        ist.posterior(sided, "nuts")
+
+
+@pytest.mark.slow
+@pytest.mark.compiles_much("the sampler of blackjax is made of many operations")
+def test_nuts_agrees_with_laplace_and_goes_on_where_it_was_stopped(case):
+    _, problem = case.at(np.array([0.0, 0.2]), np.random.default_rng(2))
+    method, heard = ist.NUTS(80, 400, 2), []
+
+    def listen(so_far: ist.Posterior) -> None:
+        heard.append(so_far)
+        if len(heard) == 1:
+            raise KeyboardInterrupt
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        stopped = ist.posterior(problem, method, listen=listen)
+        assert not stopped.complete
+        assert len(stopped.samples) == 100
+        found = ist.posterior(problem, method, resume=stopped)
+        other = ist.posterior(problem)
+    assert len(found.samples) == 400
+    assert abs(found.mean[1] - other.mean[1]) < 0.3 * other.deviation[1]
+    assert 0.7 < found.deviation[1] / other.deviation[1] < 1.4
+
+
+def test_the_counts_run_in_a_small_version():
+    told = [
+        *posteriors.lines(("two_sided", "distance"), 10, 0),
+        str(posteriors.coverage(cases()["two_sided"], 2, 0)),
+    ]
+    assert "1 of 1" in told[0]
+    assert "two modes, to a grid" in told[1]
+    assert "2 data sets" in told[2]
+
+
+@pytest.mark.full
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    for name in ("two_sided", "four", "six"):
+        found = posteriors.coverage(cases()[name], 400, 5)
+        assert np.all((found.half > 0.43) & (found.half < 0.57)), str(found)
+        assert np.all((found.most > 0.85) & (found.most < 0.95)), str(found)

@@ -35,12 +35,12 @@ FIELDS = {
     "warnings": t.list_of(t.ANY_TEXT), "undetermined": t.list_of(t.ANY_TEXT), "errors": ERRORS,
     "heldout": t.either(ERRORS, t.NOTHING), "estimates": t.table_with(t.TABLE),
     "islands": t.list_of(t.list_of(t.ANY_NUMBER)), "digests": t.table_with(t.ANY_TEXT),
-    "lacking": t.ANY_TEXT, "doubtful": t.table_with(t.ANY_TEXT),
+    "lacking": t.ANY_TEXT, "doubtful": t.table_with(t.ANY_TEXT), "bent": t.ANY_TEXT,
 }  # fmt: skip
 """What stands in `fit.json`, besides its format and the model."""
 SHAPES = {"covariance": 2, "correlations": 2, "x": 1}
 """Arrays in `fit.npz`, and how many axes they have."""
-OPTIONAL = ("islands", "digests", "lacking", "doubtful")
+OPTIONAL = ("islands", "digests", "lacking", "doubtful", "bent")
 ESTIMATE = {"value": t.ANY_NUMBER, "error": t.ANY_NUMBER, "unit": t.ANY_TEXT, "start": t.ANY_NUMBER}
 TEXT, ARRAYS, MODEL = "fit.json", "fit.npz", "model.safetensors"
 
@@ -59,7 +59,7 @@ def save(fit: AbstractFit, folder: Path) -> Path:
         "history": fit.history, "evaluations": fit.evaluations, "seconds": fit.seconds,
         "networks": None if fit.networks is None else dataclasses.asdict(fit.networks),
         "islands": fit.islands, "warnings": fit.warnings, "undetermined": fit.undetermined, "settings": fit.settings,
-        "lacking": fit.lacking, "doubtful": fit.doubtful,
+        "lacking": fit.lacking, "doubtful": fit.doubtful, "bent": fit.bent,
     }  # fmt: skip
     with whole_file(folder / TEXT) as file:  # last: it says which files belong to it
         file.write(json.dumps(text, indent=1, default=float).encode())
@@ -98,6 +98,7 @@ def load(folder: Path, like: Model | None, networks: Mapping[str, Any] | None) -
         "heldout": pairs(text["heldout"]),
         "islands": tuple(map(tuple, text.get("islands", ()))),
         "lacking": text.get("lacking", ""),
+        "bent": text.get("bent", ""),
         "doubtful": text.get("doubtful", {}),
         "networks": compared,
     }

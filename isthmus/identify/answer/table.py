@@ -36,6 +36,7 @@ def as_text(fit: AbstractFit) -> str:
     lines += [f"residual / assumed noise: {fit.noise:.3g}"]
     lines += [f"warning: {text}"] if (text := noise_warning(fit)) else []
     lines += [f"model error: {fit.lacking}; the errors include that"] if fit.lacking else []
+    lines += [f"nonlinear: {fit.bent}"] if fit.bent else []
     lines += [f"doubtful: {name}: {text}" for name, text in fit.doubtful.items()]
     lines += [f"correlated: {a} with {b}, {c:+.3f}" for a, b, c in strong(fit)]
     lines += [f"warning: {text}" for text in fit.warnings]
