@@ -26,8 +26,8 @@ class Bench:
     quick: bool = False
     """Fewer worlds and repeats, some comparisons with XLA left out: a minute or two."""
     only: Annotated[tuple[str, ...], arg(metavar="NAME …")] = ()
-    """importing, starting, pendulum, path, network, large, quadruped, threads, tree, sysid, sysid-arm, xla-pendulum,
-    xla-quadruped."""
+    """importing, starting, pendulum, path, network, large, quadruped, threads, tree, sysid, sysid-arm, tracking,
+    xla-pendulum, xla-quadruped."""
     out: Annotated[str, arg(metavar="PATH")] = "."
     """Where to write: the folder of bench.json and bench.png, made if need be."""
 
@@ -62,7 +62,7 @@ def _targets(folder: str) -> tuple[Path, Path]:
 def _write(result: dict[str, Any], data: Path, picture: Path) -> None:
     from isthmus.bench.chart import draw
     from isthmus.disk import whole_file
-    from isthmus.view.plot import save_figure
+    from isthmus.figures.plot import save_figure
 
     with whole_file(data) as file:
         file.write(json.dumps(result, indent=2, ensure_ascii=False).encode() + b"\n")

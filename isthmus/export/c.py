@@ -1,4 +1,4 @@
-"""The step of a robot as C99 for its controller: `step(q, v, torque, q_next, v_next)`."""
+"""The step of a robot, or of a tracker, as C99 for its controller: `step(q, v, torque, q_next, v_next)`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,27 @@ import jax
 import numpy as np
 
 from isthmus.entry import check_arguments
+from isthmus.errors import BadOption
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.motion.files import coordinate_names, dof_names
 from isthmus.native.runtime.to_c import CCode, to_c
 from isthmus.native.targets.c.names import identifier, path_name
+from isthmus.networks.signals import Signals
 from isthmus.simulate.integrate import Integrator, IntegratorLike, integrator_of
 from isthmus.simulate.rollout import check_dt, step
 from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.simulate.touching import check_contact
+from isthmus.tracking.layout import beginning
+from isthmus.tracking.step import Belief, Setup
+from isthmus.tracking.step import step as update_of
+from isthmus.tracking.tracker import Tracker
 from isthmus.types import Number
 
+MEMORY_NOTES = {
+    "commands": "commands of past steps, the latest first",
+    "impulses": "impulses [N·s] of the last step, from which those of this one are sought",
+}
 UNITS = {
     "revolute": ("rad", "rad/s", "N·m"),
     "prismatic": ("m", "m/s", "N"),
@@ -40,10 +50,10 @@ class After(NamedTuple):
 
 @check_arguments
 def export_c(
-    model: Model,
+    model: Model | Tracker,
     path: str | os.PathLike[str] | None = None,
     *,
-    dt: Number = 1e-3,
+    dt: Number | None = None,
     name: str | None = None,
     parameters: Literal["baked", "arguments"] = "baked",
     integrator: IntegratorLike = "semi_implicit",
@@ -52,11 +62,15 @@ def export_c(
 ) -> CCode:
     """Writes one step of `model`, `dt` [s] long, as a C99 function: `path` (`step.c`), its header, a test program.
 
-    The function takes `q`, `v`, `torque`; also the motion of prescribed joints, what delayed motors and networks
-    remember, channels that networks read, and the time where something depends on it. `parameters="arguments"`
-    makes `dt` and all numbers of the model arguments too; `"baked"` makes shorter and faster code. The other
-    options are those of `ist.step`.
+    `dt` is 1 ms unless given. The function takes `q`, `v`, `torque`; also the motion of prescribed joints, what
+    delayed motors and networks remember, channels that networks read, and the time where something depends on it.
+    `parameters="arguments"` makes `dt` and all numbers of the model arguments too; `"baked"` makes shorter and faster
+    code. The other options are those of `ist.step`. Of a tracker its `update` is written, as it was made: of the
+    options, only `name` counts.
     """
+    if isinstance(model, Tracker):
+        return _tracker(model, path, name, dt)
+    dt = 1e-3 if dt is None else dt
     scheme = integrator_of(integrator, explicit, substeps)
     check_dt(model, dt)
     start = State.neutral(model)
@@ -125,6 +139,79 @@ def channels_of(model: Model) -> dict[str, np.ndarray]:
     return found
 
 
+# trackers ------------------------------------------------------------------------------------------------
+
+
+class Updated(NamedTuple):
+    """What an update of a tracker gives back."""
+
+    q_next: Any
+    v_next: Any
+    numbers_next: Any
+    covariance_next: Any
+    average_next: Any
+    memory_next: Any
+    alarm: Any
+
+
+def _tracker(tracker: Tracker, path: Any, name: str | None, dt: Number | None) -> CCode:
+    """The update of a tracker as a C function."""
+    setup = tracker.setup
+    model = setup.model
+    if dt is not None and dt != setup.dt:
+        raise BadOption(
+            f"the tracker samples every {setup.dt:g} s; leave dt= out, or make another."
+        )
+
+    def update(
+        q: Any, v: Any, numbers: Any, covariance: Any, average: Any, torque: Any, prescribed: Any,
+        extra: Any, measured: Any, memory: Any, now: Any,
+    ) -> Updated:  # fmt: skip
+        belief = Belief(q, v, numbers, covariance, average, memory, now["time"])
+        control = Control(torque, extra=extra, **prescribed)
+        after, alarm = update_of(setup, belief, control, measured)
+        return Updated(*after[:-1], alarm)
+
+    update.__doc__ = f"one sample, {setup.dt:g} s, of a tracker of {model.name!r}"
+    q, v, torque = example(model)
+    start = beginning(setup, State(q, v))
+    seen = lambda c: (
+        np.asarray(c.read(Signals(), q, v)) + 1e-3 if c.of_state else np.full(c.size, 0.1)
+    )
+    measured = np.concatenate([seen(c) for c in setup.channels])
+    given = (*start[:5], torque, motion_of(model, q), channels_of(model), measured, start.memory)
+    return to_c(
+        update,
+        *given,
+        {"time": 0.0},
+        path=path,
+        name=name or identifier(f"{model.name}_track"),
+        names={"now_time": "time"},
+        notes=notes_of(model, start.memory, False) | _tracker_notes(setup),
+    )
+
+
+def _tracker_notes(setup: Setup) -> dict[str, str]:
+    """What the arguments of a tracker are."""
+    parameters = setup.parameters
+    numbers = [
+        f"{name} [{unit}]" for name, unit in zip(parameters.names, parameters.units, strict=True)
+    ]
+    if any(not group.direct for group in parameters.groups):
+        numbers = ["as the filter has them, inertias by log-Cholesky numbers"]
+    seen = [f"{c.text} ({c.size})" for c in setup.channels]
+    start = beginning(setup, State.neutral(setup.model))
+    first = ", ".join(f"{x:.3g}" for x in np.sqrt(np.diag(start.covariance)))
+    return {
+        "numbers": f"estimates: {_ordered(numbers)}",
+        "covariance": f"of the errors of q, v, numbers; at the beginning diagonal, of these roots: {first}",
+        "average": "averaged innovations; at the beginning zeros",
+        "measured": f"{', '.join(seen)}, one behind the other; what was not measured is nan",
+        "alarm": "0, or the place, from 1, of the measured number whose average is too large",
+        "torque": _torque_note(setup.model, _units(setup.model, 2)) + ", since the sample before",
+    }
+
+
 # what the header says ------------------------------------------------------------------------------------
 
 
@@ -172,7 +259,7 @@ def notes_of(model: Model, memory: Any, with_model: bool) -> dict[str, str]:
 
 
 def _memory_note(parts: str, start: np.ndarray) -> str:
-    what = "commands of past steps, the latest first" if parts == "commands" else "kept by networks"
+    what = MEMORY_NOTES.get(parts, "kept by networks")
     values = "zeros" if not start.any() else ", ".join(map(repr, start.ravel().tolist()))
     return f"{what}; at the beginning {values}"
 

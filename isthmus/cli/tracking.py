@@ -1,0 +1,62 @@
+"""The work of `isthmus track`, behind its arguments. Loads the array libraries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from isthmus.cli.models import load_model
+from isthmus.cli.numbers import number
+from isthmus.cli.output import in_background, made_folder, say, show, working
+from isthmus.cli.track import PICTURE, TABLE, Track
+from isthmus.data.read import read_motion
+from isthmus.errors import BadLog, BadOption
+from isthmus.figures.plot import save_figure
+from isthmus.identify.logs.log import read
+from isthmus.identify.parameters.free import as_frees
+from isthmus.motion.motion import Motion
+from isthmus.tracking.noise import estimated_noise
+from isthmus.tracking.setup import usual_drift
+from isthmus.tracking.tracker import Tracker
+
+
+def track_log(given: Track, folder: Path) -> int:
+    """Follows numbers along a log; returns the exit status, 1 where an estimate is not finite."""
+    model = load_model(given.files[0], given.base)
+    motion = read_motion(given.files[1], model)
+    if not isinstance(motion, Motion):
+        raise BadLog(f"{given.files[1]!r} holds several runs; give one file at a time.")
+    log = read(model, motion, given.files[1])
+    noise = _named("--noise", given.noise) or estimated_noise(model, log)
+    if not given.noise:
+        told = ", ".join(f"{name} {float(np.median(x)):.2g}" for name, x in noise.items())
+        say(f"the noise is estimated from the log: {told}; --noise gives it.")
+    free = as_frees(given.free)
+    drift = _named("--drift", given.drift) or usual_drift(model, free, noise)
+    tracker = Tracker(model, free, noise, drift, log.dt, given.alarm, integrator=given.integrator)
+    with working("tracking"):
+        track = in_background(lambda: tracker.run(motion))
+    made_folder(str(folder))
+    track.save(folder / TABLE)
+    save_figure(track.plot(), folder / PICTURE)
+    show(*map(Text, str(track).splitlines()))
+    print(f"wrote {folder}: {TABLE}, {PICTURE}")
+    return 0 if np.isfinite(track.values).all() else 1
+
+
+def _named(where: str, text: str) -> Any:
+    """A number, or `NAME=NUMBER` between commas; None where nothing is given."""
+    if not text.strip():
+        return None
+    if "=" not in text:
+        return number(text, where)
+    found = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = part.rpartition("=")
+        if not equals or not name.strip() or name.strip() in found:
+            raise BadOption(f"{where}: {part!r} is not of the form NAME=NUMBER, each name once.")
+        found[name.strip()] = number(value, f"{where}, {name.strip()}")
+    return found
