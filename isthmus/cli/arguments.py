@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from isthmus import __version__
 from isthmus.cli.bench import Bench
 from isthmus.cli.check import Check
+from isthmus.cli.design import Design
 from isthmus.cli.discover import Discover
 from isthmus.cli.export import Export
 from isthmus.cli.fit import Fit
@@ -30,7 +31,7 @@ from isthmus.errors import did_you_mean
 
 COMMANDS: dict[str, Any] = {
     "info": Info, "simulate": Simulate, "check": Check, "fit": Fit, "discover": Discover, "predict": Predict,
-    "track": Track, "export": Export, "reproduce": Reproduce, "bench": Bench,
+    "track": Track, "design": Design, "export": Export, "reproduce": Reproduce, "bench": Bench,
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 
