@@ -2,7 +2,7 @@
 # `make help` lists the targets. PYTHON=path picks the interpreter, ARGS=... goes to the program.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full test-other fuzz lint format bench smoke clean distclean
+.PHONY: help demo test test-full test-other fuzz lint format bench smoke wheel docs clean distclean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ifdef PYTHON
@@ -11,12 +11,13 @@ endif
 
 ready := .venv/.ready
 bench_ready := .venv/.bench-ready
+docs_ready := .venv/.docs-ready
 newest_ready := .venv-newest/.ready
-all_of_us := '.[test,dev]'
+all_of_us := '.[test,dev,view]'
 # another processor's rounding: older kernels of BLAS, and for native code vectors of two lanes, where both matter;
-# and XLA as users have it, while the other tests leave most of its optimisation out
+# and code optimised as users have it, while the other tests leave most of that out
 numerical := $(addprefix tests/,spatial simulate identify native)
-other := XLA_FLAGS= OPENBLAS_CORETYPE=$(if $(filter x86_64 amd64,$(shell uname -m)),Nehalem ISTHMUS_TARGET=sse2,ARMV8)
+other := XLA_FLAGS= ISTHMUS_OPTIMISE= OPENBLAS_CORETYPE=$(if $(filter x86_64 amd64,$(shell uname -m)),Nehalem ISTHMUS_TARGET=sse2,ARMV8)
 
 # $(call environment,folder,oldest Python,which,constraints,what to install)
 define environment
@@ -32,7 +33,7 @@ help: ## this list
 	  do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
 demo: $(ready) ## identify a pendulum from noisy logs; table, picture and report go to out/
-	@.venv/bin/python examples/03_identify.py --out out $(ARGS)
+	@.venv/bin/isthmus demo --out out $(ARGS)
 
 test: $(ready) ## the tests, but for whole studies; fewer: make test ARGS="-m 'not slow' tests/spatial"
 	@ISTHMUS_CHECK_SHAPES=$${ISTHMUS_CHECK_SHAPES-some} .venv/bin/python -m pytest -q -n 2 --dist worksteal $(ARGS)
@@ -63,6 +64,13 @@ bench: $(bench_ready) ## speed on this machine, beside other engines
 smoke: $(newest_ready) ## a few tests with the newest JAX; needs Python 3.12 or newer
 	@.venv-newest/bin/python -m pytest -q -m smoke $(ARGS)
 
+wheel: $(ready) ## build the package and try it in empty environments, one for each Python from 3.11 to 3.13 that is here
+	@bash .ci/try-wheel
+
+docs: $(docs_ready) ## the documentation site, in out/site; a broken link fails
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build -q --strict
+	@echo "docs: out/site; to read them with search: python3 -m http.server -d out/site"
+
 clean: ## remove caches and outputs
 	@rm -rf out build dist .pytest_cache .ruff_cache .hypothesis
 	@find . -name .venv\* -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -76,6 +84,10 @@ $(ready): pyproject.toml constraints.txt
 $(bench_ready): $(ready)
 	@echo "installing the engines to compare with, once"
 	$(call environment,.venv,3.11,,constraints.txt,'.[bench]')
+
+$(docs_ready): $(ready)
+	@echo "installing what builds the site, once"
+	$(call environment,.venv,3.11,,constraints.txt,'.[docs]')
 
 $(newest_ready): pyproject.toml constraints-newest.txt
 	$(call environment,.venv-newest,3.12,newest,constraints-newest.txt,'.[test]')

@@ -12,7 +12,7 @@ import numpy as np
 
 import isthmus as ist
 from isthmus.dynamics import energy
-from isthmus.view.picture import draw_motion
+from isthmus.figures.picture import draw_motion
 
 
 def main(out: str = "out") -> None:

@@ -70,6 +70,12 @@ if TYPE_CHECKING:
     from isthmus.networks.recipes import Filter as Filter
     from isthmus.networks.recipes import Linear as Linear
     from isthmus.networks.recipes import Spline as Spline
+    from isthmus.posteriors.infer import posterior as posterior
+    from isthmus.posteriors.laplace import Laplace as Laplace
+    from isthmus.posteriors.mixture import Mixture as Mixture
+    from isthmus.posteriors.nuts import NUTS as NUTS
+    from isthmus.posteriors.posterior import Posterior as Posterior
+    from isthmus.posteriors.smc import SMC as SMC
     from isthmus.report.write import export_report as export_report
     from isthmus.report.write import write_report as write_report
     from isthmus.simulate.integrate import RK4 as RK4
@@ -83,6 +89,7 @@ if TYPE_CHECKING:
     from isthmus.study.study import Study as Study
     from isthmus.tracking.tracker import Tracker as Tracker
     from isthmus.verify.gradients import check_gradients as check_gradients
+    from isthmus.viewer.view import view as view
 
 __version__ = "0.1.0"
 
@@ -110,18 +117,23 @@ _HOMES = {
     "IsthmusError": "isthmus.errors",
     "LBFGS": "isthmus.identify.search.lbfgs",
     "Lagrangian": "isthmus.networks.guarantees",
+    "Laplace": "isthmus.posteriors.laplace",
     "LengtheningHorizon": "isthmus.identify.search.horizon",
     "LevenbergMarquardt": "isthmus.identify.search.levenberg_marquardt",
     "Linear": "isthmus.networks.recipes",
     "MLP": "isthmus.networks.recipes",
+    "Mixture": "isthmus.posteriors.mixture",
     "Model": "isthmus.model.model",
     "Motion": "isthmus.motion.motion",
     "MultipleShooting": "isthmus.losses.windows",
+    "NUTS": "isthmus.posteriors.nuts",
     "OneStep": "isthmus.losses.windows",
     "Pair": "isthmus.model.pairs",
     "Population": "isthmus.identify.search.population",
+    "Posterior": "isthmus.posteriors.posterior",
     "Problem": "isthmus.identify.problem",
     "RK4": "isthmus.simulate.integrate",
+    "SMC": "isthmus.posteriors.smc",
     "SemiImplicit": "isthmus.simulate.integrate",
     "Sparsify": "isthmus.identify.search.sparsify",
     "Spline": "isthmus.networks.recipes",
@@ -147,6 +159,7 @@ _HOMES = {
     "load": "isthmus.files.load",
     "needed_torque": "isthmus.identify.needed",
     "observe": "isthmus.simulate.observe",
+    "posterior": "isthmus.posteriors.infer",
     "predict": "isthmus.identify.predict",
     "prune": "isthmus.blueprint.prune",
     "read_motion": "isthmus.data.read",
@@ -156,6 +169,7 @@ _HOMES = {
     "save": "isthmus.files.save",
     "step": "isthmus.simulate.rollout",
     "stretch": "isthmus.model.stretch",
+    "view": "isthmus.viewer.view",
     "with_contact": "isthmus.model.contacts",
     "without_contact": "isthmus.model.contacts",
     "write_report": "isthmus.report.write",

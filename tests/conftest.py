@@ -1,10 +1,10 @@
 """What every test starts from: 64 bits, strict arithmetic, shapes checked at run time.
 
-Four variables change that, each for a session: `ISTHMUS_CHECK_SHAPES=0` leaves the shapes of
+Five variables change that, each for a session: `ISTHMUS_CHECK_SHAPES=0` leaves the shapes of
 arguments unchecked (faster, shorter tracebacks), `some` only those of physics, as in `make test`
 (a fifth of its time; `make test-other` checks them), `ISTHMUS_TEST_CACHE=0` compiles everything anew,
-`XLA_FLAGS=` (empty) lets XLA optimise as it does for users, `ISTHMUS_SHARED_DATA=folder` says where
-the recordings are.
+`XLA_FLAGS=` and `ISTHMUS_OPTIMISE=` (empty) let XLA and LLVM optimise as they do for users,
+`ISTHMUS_SHARED_DATA=folder` says where the recordings are.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # no test opens a window
+# most of our programs run for less time than it takes to optimise them: LLVM is five times faster without, XLA too
+os.environ.setdefault("ISTHMUS_OPTIMISE", "0")
 if version("jaxlib").startswith("0.10."):  # a version that does not know a flag ends the process
-    # most of our programs run for less time than XLA takes to optimise them: compiling is five times faster
     os.environ.setdefault(
         "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
     )

@@ -31,6 +31,7 @@ NOT_CALLED = {
     "Formula",
     "IsthmusError",
     "Model",
+    "Posterior",
     "dynamics.Kinematics",
     "library.names",
 }

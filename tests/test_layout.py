@@ -16,9 +16,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Everything under isthmus/, each importing only from those before it. "isthmus" is the roof,
 # isthmus/__init__.py: what stands behind it may use the library as its users do.
-FLOW = """types record errors entry disk interrupts schema palette phases blas native distributed spatial describe model
-library networks motion dynamics contact simulate blueprint files verify data losses identify discovery control
-tracking excitation export report view study isthmus bench experiments cli""".split()
+FLOW = """types record shown errors entry disk interrupts schema palette phases blas native distributed spatial describe
+model library networks motion dynamics contact simulate blueprint files verify data losses identify discovery control
+tracking excitation export posteriors scene report figures notebook viewer study isthmus bench experiments
+cli""".split()
 
 INSIDE = {
     "identify": (

@@ -36,11 +36,12 @@ from isthmus.motion.motion import Motion
 from isthmus.networks.charts import chart_of
 from isthmus.networks.recipes import made
 from isthmus.networks.wired import Plan, Wired
+from isthmus.shown import Shown
 from isthmus.simulate.observe import observe
 
 
 @dataclasses.dataclass(frozen=True)
-class Blueprint:
+class Blueprint(Shown):
     """Which networks read what and correct what. Wires on one target act one after the other."""
 
     wires: tuple[Wire, ...] = ()

@@ -17,21 +17,28 @@ from typing import Annotated, Any
 from isthmus import __version__
 from isthmus.cli.bench import Bench
 from isthmus.cli.check import Check
+from isthmus.cli.completion import Completion
+from isthmus.cli.demo import Demo
 from isthmus.cli.design import Design
 from isthmus.cli.discover import Discover
+from isthmus.cli.doctor import Doctor
 from isthmus.cli.export import Export
 from isthmus.cli.fit import Fit
 from isthmus.cli.info import Info
 from isthmus.cli.output import Refused, say
+from isthmus.cli.posterior import Posterior
 from isthmus.cli.predict import Predict
+from isthmus.cli.randomise import Randomise
 from isthmus.cli.reproduce import Reproduce
 from isthmus.cli.simulate import Simulate
 from isthmus.cli.track import Track
+from isthmus.cli.view import View
 from isthmus.errors import did_you_mean
 
 COMMANDS: dict[str, Any] = {
-    "info": Info, "simulate": Simulate, "check": Check, "fit": Fit, "discover": Discover, "predict": Predict,
-    "track": Track, "design": Design, "export": Export, "reproduce": Reproduce, "bench": Bench,
+    "info": Info, "simulate": Simulate, "view": View, "check": Check, "fit": Fit, "posterior": Posterior,
+    "discover": Discover, "predict": Predict, "track": Track, "design": Design, "randomise": Randomise,
+    "export": Export, "reproduce": Reproduce, "bench": Bench, "demo": Demo, "doctor": Doctor, "completion": Completion,
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 
@@ -51,21 +58,33 @@ def parse(argv: list[str]) -> Any:
         return 0
     argv = _with_new_names(argv)
     _check_names(argv)
-    import tyro
-    from tyro.conf import FlagCreatePairsOff, subcommand
-
-    named = [Annotated[kind, subcommand(name)] for name, kind in COMMANDS.items()]
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            return tyro.cli(
-                functools.reduce(operator.or_, named),
-                prog="isthmus", description=DESCRIPTION, args=argv, config=(FlagCreatePairsOff,),
-            )  # fmt: skip
+            return _by_tyro(argv)
     except SystemExit as end:
         if not end.code:
             return 0
     raise Refused(_sentence(said.getvalue(), argv))
+
+
+def completion(shell: str) -> int:
+    """Prints the script by which `shell` completes our commands; returns the exit status."""
+    try:
+        _by_tyro(["--tyro-print-completion", shell])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def _by_tyro(argv: list[str]) -> Any:
+    import tyro
+    from tyro.conf import FlagCreatePairsOff, subcommand
+
+    named = [Annotated[kind, subcommand(name)] for name, kind in COMMANDS.items()]
+    kinds = functools.reduce(operator.or_, named)
+    settings = (FlagCreatePairsOff,)
+    return tyro.cli(kinds, prog="isthmus", description=DESCRIPTION, args=argv, config=settings)
 
 
 def _with_new_names(argv: list[str]) -> list[str]:
@@ -86,10 +105,13 @@ def _check_names(argv: list[str]) -> None:
             raise Refused(f"a command must come before {command!r}. {WHAT_THERE_IS}")
         return
     if command not in COMMANDS:
-        raise Refused(f"there is no command {command!r}.{did_you_mean(command, COMMANDS)}")
+        near = did_you_mean(command, COMMANDS) or f" {WHAT_THERE_IS}"
+        raise Refused(f"there is no command {command!r}.{near}")
     fields = [field.name for field in dataclasses.fields(COMMANDS[command])]
     known = [
-        f"--{name.replace('_', '-')}" for name in fields if name not in ("file", "files", "study")
+        f"--{name.replace('_', '-')}"
+        for name in fields
+        if name not in ("file", "files", "study", "shell")
     ]
     for option in (part.partition("=")[0] for part in rest if part.startswith("--")):
         if option not in (*known, "--help", "--help-verbose"):

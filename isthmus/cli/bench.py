@@ -62,7 +62,7 @@ def _targets(folder: str) -> tuple[Path, Path]:
 def _write(result: dict[str, Any], data: Path, picture: Path) -> None:
     from isthmus.bench.chart import draw
     from isthmus.disk import whole_file
-    from isthmus.view.plot import save_figure
+    from isthmus.figures.plot import save_figure
 
     with whole_file(data) as file:
         file.write(json.dumps(result, indent=2, ensure_ascii=False).encode() + b"\n")

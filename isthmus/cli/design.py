@@ -52,8 +52,8 @@ class Design:
         """Searches, prints the table, writes the motion."""
         from isthmus.disk import check_target
         from isthmus.excitation.design import design  # loads the array libraries
+        from isthmus.figures import plot
         from isthmus.motion.files import KINDS as FILES
-        from isthmus.view import plot
 
         data = target(self.out, "exciting.csv")
         picture = target(self.plot, "exciting.png") if self.plot else None

@@ -37,6 +37,7 @@ def fit_study(
 ) -> int:
     """Fits a study, in a file or as a table; prints what was found, writes its files, returns the exit status."""
     study = _study(given, out)
+    study.refuse_nothing_free()
     with working("reading robot and logs"):
         problem = in_background(study.problem)
     make_folder(study, resume=resume, replace=replace)

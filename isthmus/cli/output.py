@@ -111,6 +111,17 @@ def made_folder(path: str) -> Path:
     return folder
 
 
+def opened(page: Path) -> bool:
+    """Opens a page in the browser where somebody sits before this terminal; whether it did."""
+    import webbrowser
+
+    seen = sys.stdout.isatty() and not os.environ.get("SSH_CONNECTION")
+    has_screen = sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+    return seen and has_screen and webbrowser.open(page.resolve().as_uri())
+
+
 # waiting -------------------------------------------------------------------------------------------------
 
 

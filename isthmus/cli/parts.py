@@ -10,7 +10,7 @@ import numpy as np
 import isthmus as ist
 from isthmus.cli.controls import Commands
 from isthmus.cli.output import in_background
-from isthmus.model.state import prescribed_rows
+from isthmus.model.state import decides, prescribed_rows
 from isthmus.motion.rows import mapped
 
 PART = 10_000
@@ -35,7 +35,7 @@ def simulate_in_parts(
     **options: Any,
 ) -> ist.Motion:
     """The motion that one rollout would give; `progress` is called with the number of steps done."""
-    whole = steps <= PART or state.memory is not None  # what motors remember is not in a Motion
+    whole = steps <= PART or decides(state.memory)  # what motors remember is not in a Motion
     size = steps if whole else PART
     motions, here = [], state
     for first in range(0, max(steps, 1), max(size, 1)):

@@ -13,13 +13,13 @@ from isthmus.cli.output import in_background, made_folder, show, working
 from isthmus.cli.predict import NUMBERS, PICTURE
 from isthmus.disk import whole_file
 from isthmus.errors import BadInput, BadLog
+from isthmus.figures.plot import save_figure
+from isthmus.figures.prediction import plot_prediction
 from isthmus.identify.answer.files import TEXT
 from isthmus.identify.fit import Fit
 from isthmus.identify.predict import Prediction, predict
 from isthmus.study.build import Trials, read_logs
 from isthmus.study.study import Study
-from isthmus.view.plot import save_figure
-from isthmus.view.prediction import plot_prediction
 
 
 def predict_logs(fit: str, logs: Sequence[str], frames: int, folder: Path, *, as_json: bool) -> int:

@@ -48,6 +48,8 @@ class Simulate:
     """Where to write: the motion's file (.npz or .csv), or a folder for motion.npz."""
     plot: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
     """Where to draw positions and velocities over time: a file (.png, .svg or .pdf), or a folder for motion.png."""
+    view: bool = False
+    """Show the motion in the browser, as 'isthmus view' does."""
     record: Annotated[tuple[str, ...], arg(metavar="SIGNAL …", help_behavior_hint="")] = ()
     """Signals to write too, such as link/pose or joint/elbow/torque; 'isthmus info' lists them."""
     integrator: Integrator = "semi_implicit"
@@ -92,6 +94,10 @@ class Simulate:
         wall = time.perf_counter() - began
         status = _report(model, motion, self.dt, wall, _conserves(model, commands))
         _write(model, motion, *files)
+        if self.view:
+            from isthmus.cli.viewing import view_files
+
+            return view_files(model, motion, {"packages": self.packages, "measured": ""})
         return status
 
     def _simulate(
@@ -115,8 +121,8 @@ class Simulate:
     def _targets(self) -> tuple[Path | None, Path | None]:
         """The files of motion and figure, refused before the work where they cannot be written."""
         from isthmus.disk import check_target
+        from isthmus.figures import plot
         from isthmus.motion.files import KINDS
-        from isthmus.view import plot
 
         data = target(self.out, "motion.npz") if self.out else None
         picture = target(self.plot, "motion.png") if self.plot else None
@@ -151,7 +157,7 @@ def _write(model: ist.Model, motion: ist.Motion, data: Path | None, picture: Pat
 
         save_motion_file(model, motion, data)
     if picture:
-        from isthmus.view.plot import plot_motion, save_figure
+        from isthmus.figures.plot import plot_motion, save_figure
 
         save_figure(plot_motion(model, motion), picture)
     if written := " and ".join(str(path) for path in (data, picture) if path):

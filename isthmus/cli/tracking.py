@@ -13,13 +13,13 @@ from isthmus.cli.output import in_background, made_folder, say, show, working
 from isthmus.cli.track import PICTURE, TABLE, Track
 from isthmus.data.read import read_motion
 from isthmus.errors import BadLog
+from isthmus.figures.plot import save_figure
 from isthmus.identify.logs.log import read
 from isthmus.identify.parameters.free import as_frees
 from isthmus.motion.motion import Motion
 from isthmus.tracking.noise import estimated_noise
 from isthmus.tracking.setup import usual_drift
 from isthmus.tracking.tracker import Tracker
-from isthmus.view.plot import save_figure
 
 
 def track_log(given: Track, folder: Path) -> int:

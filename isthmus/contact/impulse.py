@@ -18,6 +18,7 @@ from isthmus.contact.impact import delayed
 from isthmus.contact.meeting import meeting_of
 from isthmus.contact.penalty import contact_rows
 from isthmus.contact.solution import ContactProblem, Method, solution
+from isthmus.contact.solve import Impulses
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import Kinematics
 from isthmus.model.model import Model
@@ -89,8 +90,10 @@ def after_impulses(
 
     meeting = meeting_of(model, inertia, J, softness, coupled)
     method = Method(model.contact_order, model.contact_sweeps, model.contact_newton)
-    found = solution(method, ContactProblem(meeting, c, plastic, friction, e, active))
+    start = _last_impulses(touching.axes[rows], signal)
+    found = solution(method, ContactProblem(meeting, c, plastic, friction, e, active, start))
     signal("contact/residual", found.off)
+    signal.keep("impulses", jax.lax.stop_gradient(mtv(touching.axes[rows], found.p)))
     p = _published(touching, rows, found.p, dt, signal)
     moved = v + dt * a + (found.jump if p is found.p else meeting.jump(p))
     if model.contact_order != "impact":
@@ -99,6 +102,14 @@ def after_impulses(
     if touching.other_place is not None:  # over the ground alone, what contacts answer is small
         late = delayed(meeting, still, p, friction)
     return moved, dt * moved - meeting.jump(late)
+
+
+def _last_impulses(axes: Float[AnyArray, "rows 3 3"], signal: Signal) -> Impulses:
+    """The impulses of the last step along the axes of the contacts now [N·s]; zero where there are none."""
+    last = signal.recalled("impulses")
+    if last is None:
+        return jnp.zeros(axes.shape[:2], axes.dtype)
+    return jax.lax.stop_gradient(mv(axes, jnp.where(jnp.isfinite(last), last, 0.0)))
 
 
 def _when(

@@ -41,6 +41,8 @@ class ContactProblem(Record):
     restitution: Float[AnyArray, " contacts"]
     """Zero where a contact does not bounce."""
     active: Bool[AnyArray, " contacts"]
+    start: Impulses
+    """Where the search for them starts."""
 
 
 class Answer(Record):
@@ -92,7 +94,8 @@ def _found(method: Method, problem: ContactProblem) -> _Found:
         def solved(c: Impulses) -> tuple[Impulses, Scalar]:
             if method.order == "b":
                 return impulses_in_box(A, c, held.friction, held.active, method.sweeps)
-            return impulses(A, c, held.friction, held.active, method.sweeps, method.newton)
+            how = held.start, method.sweeps, method.newton
+            return impulses(A, c, held.friction, held.active, *how)
 
         p, off = solved(held.c)
         if method.order == "b":

@@ -1,11 +1,12 @@
-"""A mesh file to the corners of its convex hull: STL and OBJ here, all else through trimesh."""
+"""Mesh files, to triangles or to the corners of their convex hull: STL and OBJ here, all else through trimesh."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,27 @@ from isthmus.errors import BadFile, MissingExtra
 TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 FLAT = 1e-9
 """Share of the largest extent below which a mesh has no thickness."""
+
+
+class Triangles(NamedTuple):
+    """A surface."""
+
+    vertices: np.ndarray
+    """(vertices, 3) [m]"""
+    faces: np.ndarray
+    """(triangles, 3): rows of `vertices`, anticlockwise seen from outside."""
+
+
+def triangles_of_file(path: str | Path) -> Triangles:
+    """The surface in a mesh file, in the file's own units."""
+    kind = Path(path).suffix.lower()
+    vertices = vertices_of_file(path)
+    if kind == ".obj":
+        return Triangles(vertices, _faces_of_obj(Path(path), len(vertices)))
+    if kind == ".stl":
+        merged, row = np.unique(vertices, axis=0, return_inverse=True)
+        return Triangles(merged, row.reshape(-1, 3))
+    return Triangles(vertices, np.asarray(_with_trimesh(Path(path)).faces).reshape(-1, 3))
 
 
 def hull_of_file(path: str | Path) -> np.ndarray:
@@ -88,6 +110,22 @@ def _read_obj(path: Path) -> np.ndarray:
     return _numbers(rows, path)
 
 
+def _faces_of_obj(path: Path, count: int) -> np.ndarray:
+    """Polygons as fans of triangles; a negative number counts back from the last vertex."""
+    found: list[tuple[int, int, int]] = []
+    for line in re.findall(rb"^[ \t]*f[ \t]+(.+)$", read_bytes(path), re.MULTILINE):
+        try:
+            rows = [int(word.split(b"/")[0]) for word in line.split()]
+        except ValueError:
+            raise BadFile(f"the mesh {str(path)!r} has a face that is not numbers.") from None
+        rows = [row - 1 if row > 0 else count + row for row in rows]
+        found += [(rows[0], *pair) for pair in itertools.pairwise(rows[1:])]
+    faces = np.array(found, dtype=np.int64).reshape(-1, 3)
+    if faces.size and (faces.min() < 0 or faces.max() >= count):
+        raise BadFile(f"the mesh {str(path)!r} has a face of vertices that are not there.")
+    return faces
+
+
 def _numbers(rows: list[tuple[bytes, ...]], path: Path) -> np.ndarray:
     try:
         return np.array(rows, dtype="S").astype(float).reshape(-1, 3)
@@ -96,12 +134,16 @@ def _numbers(rows: list[tuple[bytes, ...]], path: Path) -> np.ndarray:
 
 
 def _read_other(path: Path) -> np.ndarray:
+    return np.asarray(_with_trimesh(path).vertices, float).reshape(-1, 3)
+
+
+def _with_trimesh(path: Path) -> Any:
     try:
         trimesh: Any = import_module("trimesh")
     except ModuleNotFoundError:
         raise MissingExtra("trimesh and pycollada", "mesh", f"the mesh {str(path)!r}") from None
     try:
-        return np.asarray(trimesh.load(path, force="mesh").vertices, float).reshape(-1, 3)
+        return trimesh.load(path, force="mesh")
     except ImportError:  # trimesh wants one more library for this format
         raise MissingExtra("trimesh and pycollada", "mesh", f"the mesh {str(path)!r}") from None
     except Exception as failed:  # whatever a third-party reader makes of a broken file

@@ -104,15 +104,20 @@ def parse_mjcf(
 def read_again(text: str, folder: str) -> tuple[Description, dict[str, Floats]]:
     """The mechanism in MJCF text whose files stand around `folder`, without a word; and the origin of each body in its
     link [m]."""
+    m = compiled_in(text, folder)
+    places = Tree(m, LeftOut()).places
+    return _description(m, "", LeftOut()), {p.link: p.origin for p in places if p.link is not None}
+
+
+def compiled_in(text: str, folder: str) -> Any:
+    """The `MjModel` of MJCF text whose files stand around `folder`."""
 
     def compiled(mujoco: Any) -> Any:
         spec = mujoco.MjSpec.from_string(text)
         spec.modelfiledir = folder
         return spec.compile()
 
-    m, _ = _compiled(text.encode(), compiled, "")
-    places = Tree(m, LeftOut()).places
-    return _description(m, "", LeftOut()), {p.link: p.origin for p in places if p.link is not None}
+    return _compiled(text.encode(), compiled, "")[0]
 
 
 def root_tag(data: bytes) -> str | None:

@@ -79,7 +79,7 @@ class ShapeReader:
     def _shape(self, link: str, solid: Element, read: Attributes) -> Shape | None:
         if solid.tag == "mesh":
             return self._mesh(link, solid, read)
-        size = _size(solid, read)
+        size = size_of(solid, read)
         needed = 1 if solid.tag == "capsule" else SIZES[solid.tag]  # a short capsule is a ball
         if 0.0 in size[:needed]:
             self.notes.doubt(SIZELESS, f"a {solid.tag} of link {link!r}")
@@ -119,7 +119,7 @@ class ShapeReader:
         return None
 
 
-def _size(solid: Element, read: Attributes) -> tuple[float, float, float]:
+def size_of(solid: Element, read: Attributes) -> tuple[float, float, float]:
     """As `Shape.size` wants it: radius and half-length, or half-widths."""
     if solid.tag == "box":
         x, y, z = read.vector(solid, "size", (0.0, 0.0, 0.0))

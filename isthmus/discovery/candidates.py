@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -44,6 +45,8 @@ class Candidate:
     """What it reads, each (rows,), for a formula; empty where one is not looked for."""
     rows: tuple[int, ...] = ()
     """The degrees of freedom that it acts on, for a formula."""
+    precision: np.ndarray | float = 1.0
+    """Of the prior of its coefficients, one over their usual size squared: a number, or (terms,)."""
 
     def __str__(self) -> str:
         return f"{self.target} by {', '.join(self.reads)}" if self.reads else self.target
@@ -73,12 +76,48 @@ class Motion:
         given = self.record.rows.control.torque
         return None if given is None else np.asarray(given)
 
-    def between(self, x: np.ndarray) -> np.ndarray:
-        """A series (rows, …) at a few times between each row and the next, (times, rows, …)."""
-        time = self.record.rows.time
-        following = np.minimum(np.arange(len(x)) + 1, len(x) - 1)
-        following = np.where(time[following] > time, following, np.arange(len(x)))
-        return np.stack([(1.0 - s) * x + s * x[following] for s in BETWEEN])
+    @functools.cached_property
+    def usual(self) -> np.ndarray:
+        """The generalised force that usually acts, (dof,): what accelerates the links, their weight, the motors."""
+        mass, c = np.asarray(self.model.link_mass), np.asarray(self.model.link_com)
+        J, turn = self.seen.jacobian, np.asarray(self.model.link_inertia)[:, :3]
+        at_com = J[:, :, 3:] - np.cross(c[:, None], np.swapaxes(J[:, :, :3], 2, 3)).swapaxes(2, 3)
+        rows = self.record.rows
+        a = (rows.next_v - rows.v) / rows.dt[:, None]
+        pushed = np.einsum("l,rlin,rlim,rm->rn", mass, at_com, at_com, a, optimize=True)
+        turned = np.einsum("li,rlin,rlim,rm->rn", turn, J[:, :, :3], J[:, :, :3], a, optimize=True)
+        g = np.linalg.norm(self.model.gravity)
+        weight = g * np.einsum("l,rln->rn", mass, np.linalg.norm(at_com, axis=2))
+        parts = np.square(pushed + turned) + np.square(weight) + np.square(self.seen.motor)
+        return np.maximum(np.sqrt(np.nanmean(parts, axis=0)), 1e-12)
+
+    def with_prior(self, candidate: Candidate) -> Candidate:
+        """The candidate with the prior that none of its terms is larger than the forces that usually act.
+
+        It matters where a free number has almost the same effect: then huge coefficients could cancel each other.
+        """
+        if candidate.forces is None:
+            return candidate
+        share = np.sqrt(np.mean(np.square(candidate.forces), axis=0)) / self.usual[:, None]
+        return dataclasses.replace(candidate, precision=np.square(share.max(axis=0)))
+
+    @functools.cached_property
+    def ahead(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities at the end of the step from each row, (rows, dof), as the model predicts them.
+
+        The next measured row would do almost as well, but a force that knows it can pull the model towards it.
+        """
+        end = np.asarray(self.record.rows.next_v) + self.seen.defect[:, self.model.dof :]
+        dt = self.record.rows.dt[:, None]
+        return self.record.position + 0.5 * dt * (self.velocity + end), end
+
+    def between(self, x: np.ndarray, end: np.ndarray | None = None) -> np.ndarray:
+        """A series (rows, …) at a few times between each row and `end`, or the next row, (times, rows, …)."""
+        if end is None:
+            time = self.record.rows.time
+            following = np.minimum(np.arange(len(x)) + 1, len(x) - 1)
+            end = x[np.where(time[following] > time, following, np.arange(len(x)))]
+        return np.stack([(1.0 - s) * x + s * end for s in BETWEEN])
 
     def still(self) -> list[str]:
         """Joints that hardly move, so that nothing can be said about them."""
@@ -131,13 +170,14 @@ def _size(x: np.ndarray) -> float:
 
 def _joint_candidate(
     given: Motion, target: str, rows: Sequence[int], reads: Mapping[str, np.ndarray], terms: Callable,
-    state: int | None = None,
+    state: int | None = None, end: np.ndarray | None = None,
 ) -> Candidate:  # fmt: skip
     """A torque on the rows of one joint; each input (rows, numbers of the joint), or one for all of them.
 
-    `state`: the number of the state that the last input is.
+    `state`: the number of the state that the last input is, and `end` its values at the ends of the steps.
     """
-    *others, last = (given.between(x) for x in reads.values())
+    ends = [*[None] * (len(reads) - 1), end]
+    *others, last = (given.between(x, e) for x, e in zip(reads.values(), ends, strict=True))
     wide = 1e-4 * _size(last)
 
     def forces(shift: float) -> np.ndarray:
@@ -174,10 +214,10 @@ def _passive_of(
     match quantity:
         case "velocity":
             reads, terms = {read: given.velocity[:, list(own)]}, by_velocity
-            state = given.model.dof + own[0]
+            state, end = given.model.dof + own[0], given.ahead[1]
         case "position":
             reads, terms = {read: given.record.position[:, list(own)]}, by_position
-            state = own[0]
+            state, end = own[0], given.ahead[0]
         case _:
             load = given.seen.motor[:, list(own)]
             if not np.any(load):
@@ -186,9 +226,9 @@ def _passive_of(
                 f"joint/{other}/motor_torque": load,
                 f"joint/{other}/velocity": given.velocity[:, list(own)],
             }
-            terms, state = by_load, given.model.dof + own[0]
+            terms, state, end = by_load, given.model.dof + own[0], given.ahead[1]
     if len(rows) == len(own) or len(own) == 1:
-        yield _joint_candidate(given, target, rows, reads, terms, state)
+        yield _joint_candidate(given, target, rows, reads, terms, state, end[:, list(own)])
 
 
 def motors(given: Motion) -> Iterator[Candidate]:
@@ -295,7 +335,7 @@ KINDS: dict[str, Callable[[Motion], Iterator[Candidate]]] = {
 def candidates_of(given: Motion, wanted: Sequence[str] | None) -> list[Candidate]:
     """All candidates, or those that users named."""
     if wanted is None:
-        return [candidate for make in KINDS.values() for candidate in make(given)]
+        return [given.with_prior(c) for make in KINDS.values() for c in make(given)]
     found: dict[str, Candidate] = {}
     for text in wanted:
         matching = list(_named(given, text))
@@ -305,7 +345,7 @@ def candidates_of(given: Motion, wanted: Sequence[str] | None) -> list[Candidate
                 f"no candidate of {given.model.name!r} is called {text!r}.{did_you_mean(text, known)} "
                 f"There are {', '.join(map(repr, KINDS))}, with names for the stars."
             )
-        found |= {str(candidate): candidate for candidate in matching}
+        found |= {str(candidate): given.with_prior(candidate) for candidate in matching}
     return list(found.values())
 
 

@@ -20,7 +20,7 @@ def curve(stand: Stand, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     hats = np.stack([np.interp(x, knots, row) for row in np.eye(len(knots))], axis=1)
     forces = np.zeros((len(x), len(stand.stage.record.start) // 2, len(knots)))
     forces[:, list(place.rows)] = hats[:, None]
-    free_form = Candidate(place.target, place.reads, forces)
+    free_form = Candidate(place.target, place.reads, forces, precision=np.min(place.precision))
     rest = stand.without(k)
     p, columns = rest.products((free_form,))
     own = columns.places[-1] - 1

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus import schema as t
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.discovery.curves import curve
@@ -20,6 +21,7 @@ from isthmus.disk import check_target, whole_file
 from isthmus.entry import check_arguments
 from isthmus.errors import BadFile, BadOption
 from isthmus.networks.recipes import MLP
+from isthmus.shown import Shown
 
 NOTHING = "Nothing is missing that these logs can show."
 RECORD = "discovery.json"
@@ -64,7 +66,7 @@ class Place:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Discovery:
+class Discovery(Shown):
     """What a model lacks; prints as a table and as sentences."""
 
     places: tuple[Place, ...]
@@ -142,12 +144,8 @@ class Discovery:
         """Writes `discovery.json` into a folder and returns its path."""
         path = Path(folder) / RECORD
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept = ("places", "notes", "unjudged", "scores", "complete")
-        plain = {
-            k: v
-            for k, v in dataclasses.asdict(dataclasses.replace(self, stand=None)).items()
-            if k in kept
-        }
+        whole = dataclasses.asdict(dataclasses.replace(self, stand=None))
+        plain = {name: whole[name] for name in PARTS}
         with whole_file(path) as file:
             file.write((json.dumps(plain, indent=1) + "\n").encode())
         return path
@@ -159,14 +157,37 @@ class Discovery:
         path = Path(folder) / RECORD
         try:
             plain = json.loads(path.read_text(encoding="utf-8"))
-            places = tuple(Place(**_tuples(place)) for place in plain.pop("places"))
-            return Discovery(places, **_tuples(plain))
+            if _is_sound(plain):
+                places = tuple(Place(**_tuples(place)) for place in plain.pop("places"))
+                return Discovery(places, **_tuples(plain))
         except OSError as failed:
             raise BadFile(f"{str(path)!r} cannot be read: {failed.strerror}.") from None
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise BadFile(
-                f"{str(path)!r} is no discovery that isthmus wrote; run discover again."
-            ) from None
+        except (ValueError, RecursionError):
+            pass  # no text, or no JSON
+        raise BadFile(f"{str(path)!r} is no discovery that isthmus wrote; run discover again.")
+
+
+SCORE = t.Kind(
+    "a name and two numbers",
+    lambda x: (
+        isinstance(x, list) and len(x) == 3 and t.TEXT.fits(x[0]) and all(map(t.LIMIT.fits, x[1:]))
+    ),
+    "names with two numbers",
+)
+PARTS = {"places": t.TABLES, "scores": t.list_of(SCORE)} | {
+    "notes": t.list_of(t.TEXT), "unjudged": t.list_of(t.TEXT), "complete": t.FLAG,
+}  # fmt: skip
+
+
+def _is_sound(plain: Any) -> bool:
+    """Whether plain data are what `save` writes."""
+    known = t.options_of(Place)
+    right = lambda table, parts: (
+        isinstance(table, dict)
+        and table.keys() == parts.keys()
+        and not [*t.faults_of(table, parts, "")]
+    )
+    return right(plain, PARTS) and all(right(place, known) for place in plain["places"])
 
 
 def _tuples(plain: dict[str, Any]) -> dict[str, Any]:

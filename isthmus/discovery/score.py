@@ -55,7 +55,7 @@ class Columns:
     @property
     def prior(self) -> np.ndarray:
         """Precision of each column but `y`, in units of one over its usual size squared."""
-        parts = [np.full(c.terms, 0.0 if c.forces is not None else 1.0) for c in self.candidates]
+        parts = [np.broadcast_to(c.precision, c.terms) for c in self.candidates]
         return np.concatenate([np.zeros(self.frees), *parts])
 
     def sources(self, slopes: Slopes, rows: np.ndarray) -> np.ndarray:
@@ -96,6 +96,13 @@ class Products:
         """Some of the columns, and `y`."""
         kept = np.concatenate([[0], columns])
         return dataclasses.replace(self, cells=self.cells[:, :, kept[:, None], kept[None]])
+
+    def held(self, change: np.ndarray, kept: np.ndarray) -> Products:
+        """The columns that are `kept`, and what `y` is once the others have changed by `change`."""
+        width = len(change) + 1
+        M = np.eye(width)[:, np.concatenate([[True], kept])]
+        M[1:, 0] = np.where(kept, 0.0, -change)
+        return dataclasses.replace(self, cells=M.T @ self.cells @ M)
 
 
 def products(record: Record, slopes: Slopes, columns: Columns, *, whiten: bool) -> Products:

@@ -120,6 +120,13 @@ class Stand:
             found.append(x + share * change[place - 1] if c.forces is None else change[place - 1])
         return dataclasses.replace(self, z=z, coefficients=tuple(found))
 
+    def room(self, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+        """By how much the columns may change: free numbers within their bounds, the rest without any."""
+        parameters, free = self.stage.parameters, ~self.stage.held
+        wide = np.full(len(columns.prior) - columns.frees, np.inf)
+        low, high = parameters.low - self.z, parameters.high - self.z
+        return np.concatenate([low[free], -wide]), np.concatenate([high[free], wide])
+
     def with_candidate(self, candidate: Candidate, c: np.ndarray | None = None) -> Stand:
         """The stand with one more candidate, of no effect yet unless its coefficients are given."""
         c = np.zeros(candidate.terms) if c is None else c
@@ -146,12 +153,10 @@ def derivatives(parameters: Parameters, z: np.ndarray, held: np.ndarray) -> dict
     free = np.flatnonzero(~held)
     ends = []
     for k in free:
-        step = STRIDE * max(1.0, abs(z[k]))
-        unit = np.eye(len(z))[k] * step
-        up, down = parameters.model(z + unit), parameters.model(z - unit)
-        ends.append(
-            {f: _difference(getattr(up, f), getattr(down, f)) / (2.0 * step) for f in _fields(up)}
-        )
+        unit = np.eye(len(z))[k] * STRIDE * max(1.0, abs(z[k]))
+        above, below = np.minimum(z + unit, parameters.high), np.maximum(z - unit, parameters.low)
+        up, down, width = parameters.model(above), parameters.model(below), above[k] - below[k]
+        ends.append({f: _difference(getattr(up, f), getattr(down, f)) / width for f in _fields(up)})
     found = {
         field: np.stack([end[field] for end in ends], axis=1) for field in (ends[0] if ends else ())
     }
@@ -171,31 +176,67 @@ def refitted(stand: Stand, known: Products | None = None) -> tuple[Stand, np.nda
     p, columns = (
         stand.products(()) if known is None else (known, Columns(stand.free_columns(), stand.taken))
     )
-    precision = columns.prior
+    here = Linear.at(stand, p, columns)
     for _ in range(0 if stand.is_linear else STEPS):
-        change = fitted(p, precision, stand.before(columns))
-        best = _cost(p, precision, stand.before(columns))
         for share in (1.0, 0.3):
-            trial = stand.moved(change, columns, share)
-            q, own = trial.products(())
-            better = _cost(q, precision, trial.before(own)) <= best * (1.0 + 1e-3)
-            if better and q.left_out <= p.left_out:
-                stand, p, columns = trial, q, own
+            trial = stand.moved(here.change, columns, share)
+            there = Linear.at(trial, *trial.products(()))
+            better = there.cost <= here.cost * (1.0 + 1e-3)
+            if better and there.p.left_out <= here.p.left_out:
+                stand, here = trial, there
                 break
         else:
             break
-    before = stand.before(columns)
-    costs = heldout(p, precision, before)
-    return stand.moved(fitted(p, precision, before), columns), costs
+    return stand.moved(here.change, columns), here.heldout
 
 
-def _cost(p: Products, precision: np.ndarray, before: np.ndarray) -> float:
-    """The lowest cost that the linear model predicts, times `det C` to the power of one over the numbers."""
-    T = p.total()
-    c = fitted(p, precision, before)
-    linear = T[0, 0] - 2.0 * c @ T[1:, 0] + c @ T[1:, 1:] @ c
-    spread = np.sum(p.spread * p.numbers) / max(np.sum(p.numbers), 1.0)
-    return float((linear + np.sum(precision * np.square(before + c))) * np.exp(spread))
+@dataclasses.dataclass(frozen=True)
+class Linear:
+    """The linear model of a stand: the best change of its columns that keeps free numbers within their bounds."""
+
+    p: Products
+    """Without the columns that are held at a bound."""
+    precision: np.ndarray
+    before: np.ndarray
+    change: np.ndarray
+    """Of all columns."""
+
+    @staticmethod
+    def at(stand: Stand, p: Products, columns: Columns, own: np.ndarray | None = None) -> Linear:
+        """The fit; numbers that it would move beyond a bound are held there, and the others are fitted again.
+
+        `own`: the columns that `p` has, those after `y`; None: all.
+        """
+        own = np.arange(len(columns.prior)) if own is None else own
+        low, high, precision, before = (
+            x[own] for x in (*stand.room(columns), columns.prior, stand.before(columns))
+        )
+        change, kept = np.zeros(len(own)), np.ones(len(own), bool)
+        while True:
+            part = p.held(change, kept)
+            change = np.where(kept, 0.0, change)
+            change[kept] = fitted(part, precision[kept], before[kept])
+            beyond = kept & ((change < low) | (change > high))
+            if not beyond.any():
+                return Linear(part, precision[kept], before[kept], change)
+            change = np.clip(change, low, high)
+            kept &= ~beyond
+
+    @property
+    def cost(self) -> float:
+        """The lowest cost that it predicts, times `det C` to the power of one over the numbers."""
+        p, T = self.p, self.p.total()
+        c = fitted(p, self.precision, self.before)
+        linear = T[0, 0] - 2.0 * c @ T[1:, 0] + c @ T[1:, 1:] @ c
+        spread = np.sum(p.spread * p.numbers) / max(np.sum(p.numbers), 1.0)
+        return float(
+            (linear + np.sum(self.precision * np.square(self.before + c))) * np.exp(spread)
+        )
+
+    @property
+    def heldout(self) -> np.ndarray:
+        """The held-out cost of each cell."""
+        return heldout(self.p, self.precision, self.before)
 
 
 def ranked(
@@ -203,14 +244,11 @@ def ranked(
 ) -> tuple[list[tuple[float, float]], Products, Columns]:
     """How much each candidate lowers the held-out cost, by the linear model: mean fall of its log, standard error."""
     p, columns = stand.products(candidates)
-    before, precision = stand.before(columns), columns.prior
-    places = columns.places
-    base = np.arange(1, 1 + columns.frees + sum(c.terms for c in stand.taken))
-    plain = heldout(p.only(base), precision[base - 1], before[base - 1])
-    found = []
-    for place in places[len(stand.taken) :]:
-        own = np.concatenate([base, place])
-        found.append(gain(plain, heldout(p.only(own), precision[own - 1], before[own - 1])))
+    base = np.arange(columns.frees + sum(c.terms for c in stand.taken))
+    costs = lambda own: Linear.at(stand, p.only(own + 1), columns, own).heldout
+    plain = costs(base)
+    places = columns.places[len(stand.taken) :]
+    found = [gain(plain, costs(np.concatenate([base, place - 1]))) for place in places]
     return found, p, columns
 
 

@@ -72,7 +72,8 @@ def capsules_of(model: Model) -> Capsules:
         for s, name in enumerate(model.shape_names)
         if model.shape_kinds[s] != "plane"
     }
-    pairs = tuple((a, b) for a, b in model.pairs() if a in made and b in made)
+    named = model.pairs() if made else ()
+    pairs = tuple((a, b) for a, b in named if a in made and b in made)
     sides = [[made[name] for name in pair] for pair in pairs]
     column = lambda i, shape: np.array([[side[i] for side in pair] for pair in sides]).reshape(
         shape

@@ -19,10 +19,11 @@ import numpy as np
 from isthmus.data.read import read_motion
 from isthmus.errors import BadOption, DescriptionWarning, FitWarning
 from isthmus.experiments.arm_figures import draw_errors, draw_torques
-from isthmus.experiments.arm_peers import Peer, peer
+from isthmus.experiments.arm_peers import Figaroh, Peer, figaroh, peer
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.files.load import load
 from isthmus.identify.torque.data import BLOCKS, Rows, parts_of, predicted_torque
+from isthmus.identify.torque.layout import cogging_names
 from isthmus.identify.torque.regressor import OF_JOINT, parameter_names, parameter_vector
 from isthmus.identify.torque.result import TorqueFit
 from isthmus.identify.torque.start import fit_rows, torque_rows
@@ -41,6 +42,7 @@ METHODS = {
     "urdf": "URDF as it is",
     "least_squares": "Pinocchio + least squares",
     "ridge": "ridge around the URDF",
+    "figaroh": "FIGAROH, base parameters",
     "usual": "isthmus, damping and friction",
     "chosen": "isthmus, terms chosen",
     "filtered": "isthmus, terms chosen, filtered",
@@ -64,6 +66,8 @@ class Arm:
     lowpass: float
     peer: Peer | None
     """Pinocchio's regressors of the runs; None where it is not installed."""
+    figaroh: Figaroh | None
+    """FIGAROH's, likewise."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +77,7 @@ class Found:
     predict: dict[str, Predict]
     fits: dict[str, TorqueFit]
     peers: dict[str, np.ndarray]
-    """Parameters of Pinocchio's regressor, by method."""
+    """Parameters of Pinocchio's or FIGAROH's regressor, by method."""
 
 
 def study(settings: Settings) -> Result:
@@ -90,13 +94,13 @@ def study(settings: Settings) -> Result:
             for name, predict in found.predict.items():
                 tau = predict(arm.runs)
                 off = [(x - m.tau)[rows] for x, m, rows in zip(tau, arm.runs, judged, strict=True)]
-                parts.setdefault(name, []).append(np.concatenate(off) ** 2)
+                parts.setdefault(name, []).append(np.concatenate(off))
                 if split == "blocks":
                     shown[name][judged[0]] = tau[0][judged[0]]
             if split == "blocks":
                 folds.append(found.fits["chosen"])
         if parts:
-            squares[split] = {n: np.sqrt(np.concatenate(x).mean(axis=0)) for n, x in parts.items()}
+            squares[split] = {n: _rms(np.concatenate(x)) for n, x in parts.items()}
     settings.say("all rows")
     whole = fitted(arm, [np.ones(len(m.q), dtype=bool) for m in arm.runs])
     best = whole.fits["chosen"]
@@ -125,17 +129,13 @@ def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]
     """Torques of further recordings by the saved models; peers only where Pinocchio and the URDF are there."""
     given, lowpass, urdf = models["urdf"], numbers["lowpass"], numbers["urdf"]
     runs = _rows(given, str(settings.judge), lowpass)
-    known = peer(urdf, runs) if Path(urdf).is_file() else None
-    arm = Arm(given, urdf, runs, lowpass, known)
+    known = (peer(urdf, runs), figaroh(urdf, runs)) if Path(urdf).is_file() else (None, None)
+    arm = Arm(given, urdf, runs, lowpass, *known)
     predict = {name: _by_name(arm, name, models[name]) for name in METHODS if name in models}
-    if known is not None:
-        predict |= {name: _by_peer(arm, np.array(pi)) for name, pi in numbers["peers"].items()}
+    predict |= _by_peers(arm, {name: np.array(pi) for name, pi in numbers["peers"].items()})
     tau = {name: predict[name](runs) for name in METHODS if name in predict}
     measured = np.concatenate([m.tau for m in runs])
-    errors = {
-        name: np.sqrt(np.nanmean((np.concatenate(x) - measured) ** 2, axis=0))
-        for name, x in tau.items()
-    }
+    errors = {name: _rms(np.concatenate(x) - measured) for name, x in tau.items()}
     dofs = dof_names(given)
     joints = tuple(f"joint {k + 1}" for k in range(len(dofs)))
     rows = [(METHODS[n], f"{_total(e):.3f}", *(f"{x:.3f}" for x in e)) for n, e in errors.items()]
@@ -159,7 +159,8 @@ def _arm(settings: Settings) -> Arm:
         model = load(path)
     lowpass = float(settings.option("lowpass", LOWPASS))
     runs = _rows(model, settings.data, lowpass)
-    return Arm(model, str(path), runs, lowpass, peer(str(path), runs))
+    urdf = str(path)
+    return Arm(model, urdf, runs, lowpass, peer(urdf, runs), figaroh(urdf, runs))
 
 
 def _rows(model: Model, path: str, lowpass: float) -> list[Rows]:
@@ -204,14 +205,12 @@ def fitted(arm: Arm, used: list[np.ndarray]) -> Found:
             "chosen": fit_rows(arm.model, hidden),
             "filtered": fit_rows(arm.model, hidden, lowpass=arm.lowpass),
         }
-    tau, known = [m.tau for m in hidden], arm.peer  # without Pinocchio there are no peers
-    peers = (
-        {}
-        if known is None
-        else {"least_squares": known.least_squares(tau), "ridge": known.ridge(tau)}
-    )
-    predict: dict[str, Predict] = {"urdf": _by_name(arm, "urdf", arm.model)}
-    predict |= {name: _by_peer(arm, pi) for name, pi in peers.items()}
+    tau, peers = [m.tau for m in hidden], {}
+    if arm.peer is not None:
+        peers |= {"least_squares": arm.peer.least_squares(tau), "ridge": arm.peer.ridge(tau)}
+    if arm.figaroh is not None:
+        peers["figaroh"] = arm.figaroh.fitted(tau)
+    predict = {"urdf": _by_name(arm, "urdf", arm.model)} | _by_peers(arm, peers)
     predict |= {name: _by_name(arm, name, fit.model) for name, fit in fits.items()}
     return Found(predict, fits, peers)
 
@@ -221,8 +220,14 @@ def _by_name(arm: Arm, name: str, model: Model) -> Predict:
     return lambda runs: [predicted_torque(model, m, arm.model, lowpass=lowpass) for m in runs]
 
 
-def _by_peer(arm: Arm, pi: np.ndarray) -> Predict:
-    return lambda runs: [Y @ pi for Y in arm.peer.rows] if arm.peer is not None else []
+def _by_peers(arm: Arm, peers: dict[str, np.ndarray]) -> dict[str, Predict]:
+    """Of those whose library is installed."""
+    known = {name: arm.figaroh if name == "figaroh" else arm.peer for name in peers}
+    return {
+        name: lambda runs, own=own.rows, pi=peers[name]: [Y @ pi for Y in own]
+        for name, own in known.items()
+        if own is not None
+    }
 
 
 def _repeats(runs: list[Rows]) -> np.ndarray:
@@ -230,7 +235,12 @@ def _repeats(runs: list[Rows]) -> np.ndarray:
     if len(runs) < 2:
         return np.full(runs[0].tau.shape[1], np.nan)
     rows = min(len(m.q) for m in runs[:2])
-    return np.sqrt(np.mean((runs[0].tau[:rows] - runs[1].tau[:rows]) ** 2, axis=0))
+    return _rms(runs[0].tau[:rows] - runs[1].tau[:rows])
+
+
+def _rms(off: np.ndarray) -> np.ndarray:
+    """Root mean square of each joint; rows without a torque do not count."""
+    return np.sqrt(np.nanmean(off**2, axis=0))
 
 
 # tables -----------------------------------------------------------------------------------------------------
@@ -276,10 +286,10 @@ def _terms_table(fit: TorqueFit) -> Table:
 
 def _base_table(fit: TorqueFit, folds: list[TorqueFit]) -> Table:
     """Intervals by leaving out one block of time after the other (jackknife): residuals are not independent."""
-    names = parameter_names(fit.model, joints=OF_JOINT)
-    columns = [names.index(name) for name in fit.base.names]
-    of = lambda f: fit.base.of(parameter_vector(f.model, joints=OF_JOINT)[columns])
-    each = np.stack([of(fold) for fold in folds])
+    numbers = [_numbers(fold.model) for fold in folds]
+    each = np.stack(
+        [fit.base.of(np.array([n.get(x, 0.0) for x in fit.base.names])) for n in numbers]
+    )
     half = 1.96 * np.sqrt(
         (len(each) - 1) / len(each) * np.sum((each - each.mean(axis=0)) ** 2, axis=0)
     )
@@ -289,6 +299,17 @@ def _base_table(fit: TorqueFit, folds: list[TorqueFit]) -> Table:
     ]
     title = "base parameters (kg, kg·m, kg·m²; joints in N·m): description, found, 95 % interval"
     return Table(title, ("combination", "description", "found", "interval"), tuple(rows))
+
+
+def _numbers(model: Model) -> dict[str, float]:
+    """All numbers of a model that a torque fit may find, by name."""
+    names = parameter_names(model, joints=OF_JOINT)
+    out = dict(zip(names, parameter_vector(model, joints=OF_JOINT).tolist(), strict=True))
+    for k in model.cogging:
+        both = cogging_names(dof_names(model)[k], int(np.asarray(model.joint_cogging_periods)[k]))
+        sizes = (model.joint_cogging_sin, model.joint_cogging_cos)
+        out |= {name: float(np.asarray(x)[k]) for name, x in zip(both, sizes, strict=True)}
+    return out
 
 
 def _notes(arm: Arm, squares: dict[str, dict[str, np.ndarray]], whole: Found) -> tuple[str, ...]:
@@ -308,5 +329,6 @@ def _notes(arm: Arm, squares: dict[str, dict[str, np.ndarray]], whole: Found) ->
         out.append(
             "Pinocchio is not installed: its rows are missing (pip install 'isthmus[bench]')."
         )
-    out.append("FIGAROH is not compared: it is no dependency of isthmus and was not installed.")
+    if "figaroh" not in whole.predict:
+        out.append("FIGAROH is not installed: its row is missing (pip install figaroh).")
     return tuple(out)

@@ -1,9 +1,11 @@
-"""What others would do with the torques of an arm: least squares on Pinocchio's regressor, ridge around the URDF."""
+"""What others would do with the torques of an arm: least squares on Pinocchio's regressor, ridge around the URDF, and
+FIGAROH's base parameters. Both libraries are optional."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import types
 from typing import Any
 
 import numpy as np
@@ -62,22 +64,44 @@ class Peer:
         return sum(float(np.nansum((Y @ pi - x) ** 2)) for Y, x in zip(self.rows, tau, strict=True))
 
 
+@dataclasses.dataclass(frozen=True)
+class Figaroh:
+    """FIGAROH's regressor: links, viscous and dry friction, inertias of motors, offsets."""
+
+    rows: list[Float[np.ndarray, "rows dof p"]]
+    """`Y` of each run."""
+
+    def fitted(self, tau: list[np.ndarray]) -> np.ndarray:
+        """FIGAROH's base parameters by least squares, each joint by its own noise; all others are zero."""
+        columns = importlib.import_module("figaroh.tools.regressor")
+        base = importlib.import_module("figaroh.tools.qrdecomposition")
+        Y, measured = np.concatenate(self.rows), np.concatenate(tau)
+        used = np.isfinite(measured)
+        names = {str(k): 0.0 for k in range(Y.shape[2])}
+        _, kept = columns.get_index_eliminate(Y[used], names)
+        kept = np.array([int(k) for k in kept])
+        own = kept[list(base.get_baseIndex(Y[used][:, kept], [str(k) for k in kept]))]
+        weights, pi = np.ones(Y.shape[1]), np.zeros(Y.shape[2])
+        for _ in range(2):
+            W = (weights[:, None] * Y[:, :, own])[used]
+            pi[own] = np.linalg.lstsq(W, (weights * measured)[used], rcond=None)[0]
+            weights = 1.0 / np.sqrt(np.nanmean((Y @ pi - measured) ** 2, axis=0))
+        return pi
+
+
 def peer(urdf: str, runs: list[Rows]) -> Peer | None:
     """The regressors of Pinocchio; None where it is not installed."""
-    try:
-        pin: Any = importlib.import_module("pinocchio")  # an optional library
-    except ModuleNotFoundError:
+    if (pin := _library("pinocchio")) is None:
         return None
     model = pin.buildModelFromUrdf(urdf)
-    data, rest = model.createData(), pin.neutral(model)
+    data = model.createData()
     start = np.concatenate([body.toDynamicParameters() for body in list(model.inertias)[1:]])
     links = len(start)
     rows = []
     for run in runs:
         Y = np.zeros((len(run.q), model.nv, links + 2 * model.nv))
-        for k, (q, v, a) in enumerate(zip(run.q, run.v, run.a, strict=True)):
-            at = pin.integrate(model, rest, q)  # joints without ends have two numbers there
-            Y[k, :, :links] = pin.computeJointTorqueRegressor(model, data, at, v, a)
+        for k, (q, v, a) in enumerate(zip(_points(pin, model, run), run.v, run.a, strict=True)):
+            Y[k, :, :links] = pin.computeJointTorqueRegressor(model, data, q, v, a)
         each = np.arange(model.nv)
         Y[:, each, links + each], Y[:, each, links + model.nv + each] = (
             run.v,
@@ -86,6 +110,39 @@ def peer(urdf: str, runs: list[Rows]) -> Peer | None:
         rows.append(Y)
     friction = np.concatenate([model.damping, model.friction])
     return Peer(np.concatenate([start, friction]), rows)
+
+
+def figaroh(urdf: str, runs: list[Rows]) -> Figaroh | None:
+    """The regressors of FIGAROH; None where it is not installed."""
+    pin, tools = _library("pinocchio"), _library("figaroh.tools.regressor")
+    if pin is None or tools is None:
+        return None
+    model = pin.buildModelFromUrdf(urdf)
+    config = tools.RegressorConfig(
+        has_friction=True, has_actuator_inertia=True, has_joint_offset=True
+    )
+    build = tools.RegressorBuilder(
+        types.SimpleNamespace(model=model, data=model.createData()), config
+    )
+    moving, rows = {"act_idxv": list(range(model.nv))}, []
+    for run in runs:
+        W = build.build_basic_regressor(_points(pin, model, run), run.v, run.a, moving)
+        rows.append(np.swapaxes(W.reshape(model.nv, len(run.q), -1), 0, 1))
+    return Figaroh(rows)
+
+
+def _library(name: str) -> Any:
+    """An optional library, or None."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        return None
+
+
+def _points(pin: Any, model: Any, run: Rows) -> np.ndarray:
+    """Positions as Pinocchio wants them: joints without ends have two numbers there."""
+    rest = pin.neutral(model)
+    return np.array([pin.integrate(model, rest, q) for q in run.q])
 
 
 def _block(tau: np.ndarray, block: int) -> np.ndarray:

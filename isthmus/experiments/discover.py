@@ -2,19 +2,28 @@
 
 The model has no friction, the reference has. A network 4-5-5-1 for each torque reads the whole state; `Sparsify` leaves
 it what it needs. With the inputs that were found, the hybrid is then fitted to a few samples of single steps and
-compared with a feed-forward network that learns the whole dynamics from many.
+compared with a feed-forward network that learns the whole dynamics from many. With `--data`, recordings of real double
+pendulums are asked instead (`discover_recorded`).
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from isthmus.blueprint.prune import prune
+from isthmus.errors import BadOption
+from isthmus.experiments.acrobot import files
+from isthmus.experiments.acrobot_model import LABS
+from isthmus.experiments.discover_driven import driven
 from isthmus.experiments.discover_figures import draw_errors, draw_layers
+from isthmus.experiments.discover_films import filmed
+from isthmus.experiments.discover_recorded import Recording, study_of
 from isthmus.experiments.discover_samples import feed_forward_error, hybrid_error, samples
 from isthmus.experiments.discover_truth import (
     STEPS,
@@ -37,7 +46,9 @@ FEED_FORWARD_STEPS = 30_000
 
 
 def study(settings: Settings) -> Result:
-    """All truths and seeds; the comparison over samples with what was found for the first truth."""
+    """All truths and seeds, and the comparison over samples; with recordings, what `discover` says of these."""
+    if settings.data is not None:
+        return study_of(recordings(Path(settings.data)), settings, f"{__name__}:recordings")
     noise = float(settings.option("noise", 1e-3))
     seeds = int(settings.option("seeds", 1 if settings.quick else 20))
     steps = 500 if settings.quick else STEPS
@@ -62,6 +73,19 @@ def study(settings: Settings) -> Result:
     notes = (f"A Gauss-Newton matrix of both networks takes the time of {matrix:.1f} gradients.",)
     names = {f"model_{k}": model for k, model in enumerate(models.values(), 1)}
     return Result((_supports(counts, noise), _errors(errors)), numbers, figures, notes, names)
+
+
+def recordings(path: Path) -> list[Recording]:
+    """The recordings of a file or folder: the filmed pendulum (`ibm` in the name), designs of the driven one."""
+    every = sorted(path.glob("*.npz")) if path.is_dir() else [path]
+    found = [filmed(str(file)) for file in every if "ibm" in file.stem]
+    designs = [file for file in every if re.search("|".join(LABS), file.stem)]
+    found += [driven(design, file) for own in designs for design, file in files(own).items()]
+    if not found:
+        raise BadOption(
+            f"no file name in {str(path)!r} says a recording: ibm …, or a design, {', '.join(LABS)}."
+        )
+    return found
 
 
 def sparsified(truth: Truth, noise: float, seed: int, steps: int) -> tuple[Fit, np.ndarray, float]:

@@ -19,6 +19,7 @@ STUDIES = {
     "landscape": "NeuralSim, figure 4: two lengths of a double pendulum by local search and by basin hopping",
     "gradients": "NeuralSim, figure 5: the time of one gradient beside the methods of TDS",
     "spherical": "Real2Sim, section III: link lengths of a pendulum with spherical joints, from headings",
+    "mixture": "Real2Sim, section IV: a mixture of normals over the lengths of a pendulum, beside the posterior",
     "swimmer": "NeuralSim, figures 8 and 9, table II: passive forces of a swimmer in water and air",
     "discover": "NeuralSim, figure 10: which inputs the missing friction of a double pendulum depends on",
     "pendulum": "TDS, figure 1 (right): a filmed double pendulum, its numbers and its frame rate",
@@ -26,9 +27,11 @@ STUDIES = {
     "acrobot": "a torque-driven double pendulum, three designs, beside the lab's own models",
     "cube": "TDS, figure 1 (left): springs with a learned friction imitate a throw of a world of impulses",
     "tosses": "a real cube tossed on a table: contact by impulses or springs, beside MuJoCo",
+    "elbow": "two real boxes on a hinge, tossed on a table: contact by impulses or springs, beside MuJoCo",
+    "push": "NeuralSim, figures 6 and 7: objects pushed on a table, learned friction beside a quasi-static model",
 }
 """Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
-JUDGING = ("arm", "acrobot", "pendulum", "swimmer", "tosses")
+JUDGING = ("arm", "acrobot", "elbow", "pendulum", "push", "swimmer", "tosses")
 """Studies whose module has `judged(settings, models, numbers) -> Result`, which judges what the study found (`models`
 and `numbers` of its result) on further recordings, `settings.judge`."""
 NUMBERS, TABLES, JUDGED = "numbers.json", "tables.txt", "judged_"

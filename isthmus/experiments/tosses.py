@@ -1,304 +1,45 @@
-"""Real tosses of a cube (Pfrommer, Halm, Posa 2020): contact by impulses, yielding impulses or springs, beside MuJoCo.
-
-All simulators have the numbers of the cube and its table free, and two to four of their own contact, and search them
-with as many rollouts of the same tosses. They are judged on tosses that no search has seen. The contact, and whether a
-network corrects friction or restitution, is chosen by cross-validation among the tosses to learn from.
-"""
+"""Real tosses of a cube (Pfrommer, Halm, Posa 2020): impulses, yielding impulses or springs, beside MuJoCo."""
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 
-from isthmus.data.read import read_motion
-from isthmus.errors import BadOption
-from isthmus.experiments.run import Result, Settings, Table
-from isthmus.experiments.tosses_data import FLIGHT, STARTS, Flight, Tosses, errors, tosses_of
-from isthmus.experiments.tosses_figures import draw_errors, draw_toss
-from isthmus.experiments.tosses_fits import (
-    Budget,
-    Errors,
-    Numbers,
-    cost_of,
-    costs_of,
-    cross_validated,
-    interval,
-    network_by_folds,
-    predicted,
-    refined,
-    searched,
-)
-from isthmus.experiments.tosses_model import (
-    COMMON,
-    KINDS,
-    MUJOCO_DEFAULTS,
-    NETWORKS,
-    Simulate,
-    built,
-    free_numbers,
-    isthmus_simulator,
-    mujoco_simulator,
-    rolled,
-)
+from isthmus.experiments import tosses_model as cube
+from isthmus.experiments.run import Result, Settings
+from isthmus.experiments.tosses_body import Body, Numbers, Starts
+from isthmus.experiments.tosses_data import Flight, Tosses, errors, first_frame
+from isthmus.experiments.tosses_figures import draw_toss
+from isthmus.experiments.tosses_study import toss_judged, toss_study
 from isthmus.model.model import Model
-from isthmus.phases import in_turn
-
-TRAINING = 200
-"""Tosses to learn from; the others are judged."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """The sizes of the study."""
-
-    training: int
-    rows: int
-    """Rows of a toss that a search sees; judged are all."""
-    evaluations: int
-    """Of each simulator: rollouts of all tosses to learn from."""
-    fold_evaluations: int
-    folds: int
-    kinds: tuple[str, ...]
-    networks: tuple[str, ...]
+def flight(tosses: Tosses) -> Starts:
+    """The start of a free flight through the first six rows; it depends on the centre of mass."""
+    found = Flight(tosses)
+    return lambda simulate, numbers: found.start(cube.centre_of_mass(numbers))
 
 
-@dataclasses.dataclass(frozen=True)
-class Judged:
-    """A simulator with its numbers, and its errors by start."""
+def centre_of_mass_of(model: Model) -> Numbers:
+    """By the names of `free_numbers` [m]."""
+    return dict(zip(("com_x", "com_y", "com_z"), np.asarray(model.link_com)[0], strict=True))
 
-    simulate: Simulate
-    numbers: Numbers
-    off: dict[str, Errors]
-    model: Model | None = None
-    """None: a simulation by MuJoCo."""
+
+CUBE = Body(
+    study="tosses", dataset="contactnets_cube", width="cube widths", starts=("first frame", "six frames"),
+    training=200, evaluations=600, rows=90, kinds=cube.KINDS, networks=tuple(cube.NETWORKS),
+    common=cube.COMMON, published=cube.MUJOCO_DEFAULTS, simulator=cube.isthmus_simulator,
+    mujoco=cube.mujoco_simulator, built=cube.built, weights_of=cube.weights_of, first_frame=first_frame,
+    flight=flight, errors=errors, rolled=cube.simulate_cube, numbers_of=centre_of_mass_of, draw_toss=draw_toss,
+)  # fmt: skip
 
 
 def study(settings: Settings) -> Result:
     """Fits on some tosses, judged on the others."""
-    if settings.data is None:
-        raise BadOption("the tosses study needs its recordings: say --data contactnets_cube.npz.")
-    plan = planned(settings)
-    learn, judge = split(settings.data, plan, settings.seed)
-    settings.say(f"{len(learn)} tosses to learn from, {len(judge)} to be judged by")
-    whole = Budget(plan.evaluations, plan.rows, settings.seed)
-    budget = dataclasses.replace(whole, evaluations=plan.fold_evaluations)
-    crossed: dict[str, Errors] = {}
-    without: dict[str, list[Numbers]] = {}
-    for kind in in_turn(plan.kinds, "cross-validation"):
-        without[kind], crossed[kind] = cross_validated(kind, learn, plan.folds, budget)
-        settings.say(f"cross-validation, {kind}: {said(crossed[kind])}")
-    chosen = min(plan.kinds, key=lambda kind: cost_of(crossed[kind]))
-    found = fitted(plan, learn, judge, whole, settings)
-    nets = network_by_folds(chosen, plan.networks, without[chosen], learn, budget)
-    network = min(plan.networks, key=lambda name: cost_of(nets[name]))
-    for name, off in nets.items():
-        settings.say(f"cross-validation, {chosen}, network {name}: {said(off)}")
-    name = f"{chosen}, network on {network}"
-    numbers = refined(chosen, network, found[chosen].numbers, learn, budget)
-    model = built(chosen, numbers, network)
-    found[name] = assessed(isthmus_simulator(chosen, network), numbers, judge, model)
-    settings.say(f"{name}: {said(found[name].off[STARTS[1]])}")
-    helps = interval(costs_of(nets["none"]) - costs_of(nets[network]))[1] > 0.0
-    tables = (
-        errors_table(found, len(learn), len(judge), plan),
-        crossed_table(crossed, {f"{chosen}, network: {n}": off for n, off in nets.items()}, plan),
-        paired_table(found, chosen),
-        numbers_table(found),
-    )
-    models = {n.replace(", ", "_").replace(" ", "_"): f.model for n, f in found.items() if f.model}
-    return Result(
-        tables, plain_numbers(found, crossed, nets, chosen), figures(found, chosen, judge),
-        notes(found, chosen, network, helps), models,
-    )  # fmt: skip
-
-
-def planned(settings: Settings) -> Plan:
-    """The sizes, small for `--quick`; `--set evaluations=… training=…` changes them."""
-    quick = settings.quick
-    evaluations = int(settings.option("evaluations", 18 if quick else 600))
-    return Plan(
-        training=int(settings.option("training", 6 if quick else TRAINING)), rows=60 if quick else 90,
-        evaluations=evaluations, fold_evaluations=18 if quick else evaluations // 2, folds=2,
-        kinds=("penalty",) if quick else KINDS, networks=("restitution",) if quick else tuple(NETWORKS),
-    )  # fmt: skip
-
-
-def recorded(path: str) -> Tosses:
-    """All tosses of a file."""
-    motions = read_motion(path, dataset="contactnets_cube")
-    motions = motions if isinstance(motions, list) else [motions]
-    if short := [k for k, m in enumerate(motions) if len(m) <= FLIGHT]:
-        raise BadOption(
-            f"toss {short[0]} of {path!r} has {len(motions[short[0]])} rows; {FLIGHT} rows of flight and one more "
-            "are needed. Leave it out."
-        )
-    return tosses_of(motions)
-
-
-def split(path: str, plan: Plan, seed: int) -> tuple[Tosses, Tosses]:
-    """Tosses to learn from, and tosses to be judged by, drawn at random."""
-    every = recorded(path)
-    if len(every) <= plan.training:
-        raise BadOption(
-            f"{path!r} has {len(every)} tosses; {plan.training} are learned from and at least one is judged. "
-            "Say --set training=NUMBER."
-        )
-    order = np.random.default_rng(seed).permutation(len(every))
-    return every.pick(order[: plan.training]), every.pick(order[plan.training :])
-
-
-def fitted(
-    plan: Plan, learn: Tosses, judge: Tosses, budget: Budget, settings: Settings
-) -> dict[str, Judged]:
-    """Every simulator, searched with the same budget."""
-    mujoco = mujoco_simulator()
-    found = {"MuJoCo, defaults": assessed(mujoco, MUJOCO_DEFAULTS, judge)}
-    simulators = {"MuJoCo": mujoco, **{kind: isthmus_simulator(kind) for kind in plan.kinds}}
-    for name in in_turn(list(simulators), "fit"):
-        simulate = simulators[name]
-        numbers = searched(simulate, free_numbers(name.lower()), learn, budget)
-        model = built(name, numbers) if name in KINDS else None
-        found[name] = assessed(simulate, numbers, judge, model)
-        settings.say(f"{name}: {said(found[name].off[STARTS[1]])}")
-    return found
-
-
-def assessed(
-    simulate: Simulate, numbers: Numbers, tosses: Tosses, model: Model | None = None
-) -> Judged:
-    """Errors of whole tosses from both starts; the few long tosses are simulated apart."""
-    off = {start: np.zeros((2, len(tosses))) for start in STARTS}
-    usual = int(np.percentile(tosses.counts, 95))
-    for which in (tosses.counts <= usual, tosses.counts > usual):
-        rows = np.flatnonzero(which)
-        if not len(rows):
-            continue
-        part = tosses.pick(rows, int(tosses.counts[rows].max()))
-        for start, flight in zip(STARTS, (None, Flight(part)), strict=True):
-            off[start][:, rows] = errors(predicted(simulate, numbers, part, flight), part)
-    return Judged(simulate, numbers, {start: (x[0], x[1]) for start, x in off.items()}, model)
+    return toss_study(CUBE, settings)
 
 
 def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]) -> Result:
     """What the models and MuJoCo with its fitted numbers are worth on further tosses, `settings.judge`."""
-    tosses = recorded(str(settings.judge))
-    found = {
-        name: assessed(mujoco_simulator(), numbers["numbers"][name], tosses)
-        for name in ("MuJoCo, defaults", "MuJoCo")
-    }
-    for name, model in models.items():
-        com = dict(zip(("com_x", "com_y", "com_z"), np.asarray(model.link_com)[0], strict=True))
-        simulate = lambda _, q, v, rows, model=model: rolled(model, q, v, rows)
-        found[name] = assessed(simulate, com, tosses, model)
-    rows = [(name, *(said(f.off[start]) for start in STARTS)) for name, f in found.items()]
-    columns = ("simulator", *(f"from the {start}" for start in STARTS))
-    title = f"{len(tosses)} further tosses: mean position error in cube widths / rotation error"
-    means = {
-        n: {s: [float(e.mean()) for e in x] for s, x in f.off.items()} for n, f in found.items()
-    }
-    return Result((Table(title, columns, tuple(rows)),), {"errors": means})
-
-
-# what is shown -----------------------------------------------------------------------------------------
-
-
-def said(off: Errors) -> str:
-    """Mean errors in words."""
-    return f"{100.0 * off[0].mean():.1f} % / {off[1].mean():.1f}°"
-
-
-def errors_table(found: dict[str, Judged], learn: int, judge: int, plan: Plan) -> Table:
-    """One row for each simulator."""
-    rows = [(name, *(said(f.off[start]) for start in STARTS)) for name, f in found.items()]
-    title = (
-        f"{judge} tosses that were not fitted: mean position error in cube widths / rotation error; fitted to {learn} "
-        f"tosses with {plan.evaluations} rollouts of them (network: {plan.fold_evaluations} more)"
-    )
-    columns = ("simulator", *(f"from the {start}" for start in STARTS))
-    return Table(title, columns, tuple(rows))
-
-
-def crossed_table(crossed: dict[str, Errors], nets: dict[str, Errors], plan: Plan) -> Table:
-    """What was chosen by."""
-    rows = [(name, said(off), f"{cost_of(off):.3f}") for name, off in {**crossed, **nets}.items()]
-    title = f"cross-validation among the tosses to learn from, {plan.folds} folds, {plan.fold_evaluations} rollouts"
-    return Table(title, ("contact", "error", "cost"), tuple(rows))
-
-
-def pairs(found: dict[str, Judged], chosen: str) -> dict[str, list[tuple[float, float, float]]]:
-    """Of each other simulator: by how much the chosen one is closer, in widths and degrees, with intervals."""
-    start = STARTS[1]
-    mine = found[chosen].off[start]
-    return {
-        name: [interval(f.off[start][k] - mine[k]) for k in range(2)]
-        for name, f in found.items()
-        if name != chosen
-    }
-
-
-def paired_table(found: dict[str, Judged], chosen: str) -> Table:
-    """Paired differences toss by toss."""
-    show = lambda x, unit, digits: (
-        f"{x[0]:+.{digits}f} ({x[1]:+.{digits}f} … {x[2]:+.{digits}f}){unit}"
-    )
-    rows = [
-        (name, show([100.0 * y for y in position], " %", 1), show(angle, "°", 1))
-        for name, (position, angle) in pairs(found, chosen).items()
-    ]
-    title = f"error less that of {chosen}, toss by toss, from {STARTS[1]}: mean and 95 % interval"
-    return Table(title, ("simulator", "position", "rotation"), tuple(rows))
-
-
-def numbers_table(found: dict[str, Judged]) -> Table:
-    """What was found."""
-    fits = {name: f for name, f in found.items() if "," not in name}
-    rows = [(n, *(f"{f.numbers[n]:.4g}" for f in fits.values())) for n in COMMON]
-    own = [
-        ", ".join(f"{n} {x:.3g}" for n, x in f.numbers.items() if n not in COMMON)
-        for f in fits.values()
-    ]
-    return Table(
-        "numbers found [SI; inertia: ÷ published]", ("number", *fits), (*rows, ("own", *own))
-    )
-
-
-def plain_numbers(
-    found: dict[str, Judged], crossed: dict[str, Errors], nets: dict[str, Errors], chosen: str
-) -> dict[str, Any]:
-    means = lambda off: [float(x.mean()) for x in off]
-    return {
-        "errors": {n: {s: means(x) for s, x in f.off.items()} for n, f in found.items()},
-        "numbers": {name: f.numbers for name, f in found.items()},
-        "cross_validation": {name: means(off) for name, off in crossed.items()},
-        "networks": {name: means(off) for name, off in nets.items()},
-        "chosen": chosen, "paired": pairs(found, chosen),
-    }  # fmt: skip
-
-
-def figures(found: dict[str, Judged], chosen: str, judge: Tosses) -> dict[str, Any]:
-    """Errors of all tosses, and the toss of median error beside its prediction."""
-    start = STARTS[1]
-    far = found[chosen].off[start][0]
-    middle = np.argsort(far)[len(far) // 2]
-    one = judge.pick(np.array([middle]), int(judge.counts[middle]))
-    curves = {
-        name: predicted(found[name].simulate, found[name].numbers, one, Flight(one))[0]
-        for name in (chosen, "MuJoCo")
-    }
-    return {
-        "errors": draw_errors({name: f.off[start] for name, f in found.items()}),
-        "toss": draw_toss({"recorded": one.q[0], **curves}),
-    }
-
-
-def notes(found: dict[str, Judged], chosen: str, network: str, helps: bool) -> tuple[str, ...]:
-    """What the numbers say."""
-    position, angle = pairs(found, chosen)[f"{chosen}, network on {network}"]
-    clear = "clearly" if position[1] * position[2] > 0 or angle[1] * angle[2] > 0 else "not clearly"
-    helping = "helps" if helps else "does not help beyond chance"
-    return (
-        f"Cross-validation chose {chosen}; a network on {network} {helping} there. On the judged tosses it changes the "
-        f"error by {100 * position[0]:+.1f} % and {angle[0]:+.1f}°, {clear} more than chance would.",
-    )
+    return toss_judged(CUBE, settings, models, numbers)

@@ -19,7 +19,9 @@ FLIGHT = 6
 """Rows at the beginning of every toss in which the cube flies."""
 FAILED = 10.0, 180.0
 """Errors [widths, degrees] of a simulation that gave no numbers."""
-STARTS = ("first frame", "six frames")
+
+Errors = tuple[np.ndarray, np.ndarray]
+"""Of each toss: position [widths of the body], rotation [degrees]."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,13 +94,18 @@ def rotations(quaternions: np.ndarray) -> Rotation:
     return Rotation.from_quat(quaternions[..., [1, 2, 3, 0]])
 
 
-def errors(q: np.ndarray, tosses: Tosses) -> tuple[np.ndarray, np.ndarray]:
+def errors(q: np.ndarray, tosses: Tosses) -> Errors:
     """Mean over the rows of each toss: distance in cube widths, and angle of rotation [degrees]."""
     with np.errstate(all="ignore"):
         far = np.linalg.norm(q[:, :, :3] - tosses.q[:, :, :3], axis=2) / WIDTH
         same = np.abs(np.sum(q[:, :, 3:] * tosses.q[:, :, 3:], axis=2))
         angle = np.degrees(2.0 * np.arccos(np.minimum(same, 1.0)))
-    known = np.arange(q.shape[1])[None] < tosses.counts[:, None]
+    return mean_errors(far, angle, tosses)
+
+
+def mean_errors(far: np.ndarray, angle: np.ndarray, tosses: Tosses) -> Errors:
+    """Means over the recorded rows of errors (tosses, rows); of a simulation without numbers, `FAILED`."""
+    known = np.arange(far.shape[1])[None] < tosses.counts[:, None]
     bad = [np.where(np.isfinite(x), x, most) for x, most in zip((far, angle), FAILED, strict=True)]
     far, angle = (np.sum(np.where(known, x, 0.0), axis=1) / tosses.counts for x in bad)
     return np.minimum(far, FAILED[0]), angle

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.experiments.tosses_data import ROW, WIDTH, rotations
+from isthmus.experiments.tosses_data import ROW, WIDTH, Errors, rotations
 from isthmus.palette import GREY, INK, SERIES
 
 
-def draw_errors(off: dict[str, tuple[np.ndarray, np.ndarray]]) -> Any:
+def draw_errors(off: dict[str, Errors], width: str) -> Any:
     """Share of tosses whose error is below each value."""
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(1, 2, figsize=(9.6, 3.8), sharey=True)
     colours = dict(zip([n for n in off if "default" not in n], SERIES, strict=False))
     for k, (panel, factor, label) in enumerate(
-        zip(panels, (100.0, 1.0), ("position [% of the cube's width]", "rotation [°]"), strict=True)
+        zip(panels, (100.0, 1.0), (f"position [% of {width}]", "rotation [°]"), strict=True)
     ):
         for name, pair in off.items():
             x = factor * np.sort(pair[k])

@@ -1,4 +1,4 @@
-"""Numbers of the cube from tosses: CMA-ES on the mean error of whole tosses, and cross-validation inside a part."""
+"""Numbers of a body from tosses: CMA-ES on the mean error of whole tosses, and cross-validation inside a part."""
 
 from __future__ import annotations
 
@@ -8,15 +8,8 @@ from typing import Any
 import numpy as np
 
 from isthmus.errors import MissingExtra
-from isthmus.experiments.tosses_data import Flight, Tosses, errors, first_frame
-from isthmus.experiments.tosses_model import (
-    Number,
-    Simulate,
-    centre_of_mass,
-    free_numbers,
-    isthmus_simulator,
-    weights_of,
-)
+from isthmus.experiments.tosses_body import Body, Number, Numbers, Simulate, Starts
+from isthmus.experiments.tosses_data import Errors, Tosses
 
 UNITS = 0.1, 10.0
 """Errors [widths, degrees] that weigh the same."""
@@ -25,9 +18,6 @@ PRIOR = 1e-3
 POPULATION = 16
 WEIGHT_STEP = 0.3
 """First steps of weights."""
-
-Numbers = dict[str, float]
-Errors = tuple[np.ndarray, np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,10 +30,10 @@ class Budget:
 
 
 def predicted(
-    simulate: Simulate, numbers: Numbers, tosses: Tosses, starts: Flight | None
+    body: Body, simulate: Simulate, numbers: Numbers, tosses: Tosses, starts: Starts | None
 ) -> np.ndarray:
-    """Positions and quaternions, (tosses, rows, 7), from the first frame or from the flight."""
-    q, v = first_frame(tosses) if starts is None else starts.start(centre_of_mass(numbers))
+    """`q` of all tosses, (tosses, rows, coordinates), from the first frame or from the flight."""
+    q, v = body.first_frame(tosses) if starts is None else starts(simulate, numbers)
     return simulate(numbers, q, v, tosses.q.shape[1])
 
 
@@ -58,15 +48,15 @@ def costs_of(off: Errors) -> np.ndarray:
 
 
 def searched(
-    simulate: Simulate, free: dict[str, Number], tosses: Tosses, budget: Budget
+    body: Body, simulate: Simulate, free: dict[str, Number], tosses: Tosses, budget: Budget
 ) -> Numbers:
     """The numbers with the least mean error from starts estimated in flight, within the budget."""
     part = tosses.pick(np.arange(len(tosses)), budget.rows)
-    flight = Flight(part)
+    flight = body.flight(part)
     at = lambda z: {name: n.at(x) for (name, n), x in zip(free.items(), z, strict=True)}
 
     def cost(z: np.ndarray) -> float:
-        off = errors(predicted(simulate, at(z), part, flight), part)
+        off = body.errors(predicted(body, simulate, at(z), part, flight), part)
         return cost_of(off) + PRIOR * float(np.sum(np.square(z)))
 
     return at(_evolved(cost, len(free), budget))
@@ -103,14 +93,14 @@ def around(free: dict[str, Number], found: Numbers) -> dict[str, Number]:
 
 
 def refined(
-    kind: str, network: str | None, found: Numbers, tosses: Tosses, budget: Budget
+    body: Body, kind: str, network: str | None, found: Numbers, tosses: Tosses, budget: Budget
 ) -> Numbers:
     """The search goes on from `found`; with a network, its weights are free too."""
-    free = around(free_numbers(kind), found)
+    free = around(body.free_numbers(kind), found)
     if network is not None:
-        weights = weights_of(kind, network)
+        weights = body.weights_of(kind, network)
         free |= {name: Number(w, WEIGHT_STEP) for name, w in weights.items()}
-    return searched(isthmus_simulator(kind, network), free, tosses, budget)
+    return searched(body, body.simulator(kind, network), free, tosses, budget)
 
 
 def folds(count: int, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -120,37 +110,40 @@ def folds(count: int, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def cross_validated(
-    kind: str, tosses: Tosses, parts: int, budget: Budget
+    body: Body, kind: str, tosses: Tosses, parts: int, budget: Budget
 ) -> tuple[list[Numbers], Errors]:
     """The numbers found without each part, and the errors of all tosses, each by numbers that have not seen it."""
-    free, simulate = free_numbers(kind), isthmus_simulator(kind)
+    free, simulate = body.free_numbers(kind), body.simulator(kind, None)
     split = folds(len(tosses), parts)
-    found = [searched(simulate, free, tosses.pick(fit), budget) for fit, _ in split]
-    return found, scored_folds(simulate, found, tosses, budget.rows)
+    found = [searched(body, simulate, free, tosses.pick(fit), budget) for fit, _ in split]
+    return found, scored_folds(body, simulate, found, tosses, budget.rows)
 
 
-def scored_folds(simulate: Simulate, found: list[Numbers], tosses: Tosses, rows: int) -> Errors:
+def scored_folds(
+    body: Body, simulate: Simulate, found: list[Numbers], tosses: Tosses, rows: int
+) -> Errors:
     """Errors of all tosses, each by the numbers of the fold that has not seen it."""
     off = np.zeros((2, len(tosses)))
     for numbers, (_, kept) in zip(found, folds(len(tosses), len(found)), strict=True):
         part = tosses.pick(kept, rows)
-        off[:, kept] = errors(predicted(simulate, numbers, part, Flight(part)), part)
+        q = predicted(body, simulate, numbers, part, body.flight(part))
+        off[:, kept] = body.errors(q, part)
     return off[0], off[1]
 
 
 def network_by_folds(
-    kind: str, networks: tuple[str, ...], found: list[Numbers], tosses: Tosses, budget: Budget
-) -> dict[str, Errors]:
+    body: Body, kind: str, networks: tuple[str, ...], found: list[Numbers], tosses: Tosses, budget: Budget
+) -> dict[str, Errors]:  # fmt: skip
     """Errors by cross-validation of searches that went on: without a network, and with each of them."""
     out = {}
     split = folds(len(tosses), len(found))
-    for network in (None, *networks):
+    for network in (None, *networks) if networks else ():
         more = [
-            refined(kind, network, numbers, tosses.pick(fit), budget)
+            refined(body, kind, network, numbers, tosses.pick(fit), budget)
             for numbers, (fit, _) in zip(found, split, strict=True)
         ]
-        simulate = isthmus_simulator(kind, network)
-        out[network or "none"] = scored_folds(simulate, more, tosses, budget.rows)
+        simulate = body.simulator(kind, network)
+        out[network or "none"] = scored_folds(body, simulate, more, tosses, budget.rows)
     return out
 
 

@@ -26,6 +26,10 @@ from isthmus.tracking.step import step as update_of
 from isthmus.tracking.tracker import Tracker
 from isthmus.types import Number
 
+MEMORY_NOTES = {
+    "commands": "commands of past steps, the latest first",
+    "impulses": "impulses [N·s] of the last step, from which those of this one are sought",
+}
 UNITS = {
     "revolute": ("rad", "rad/s", "N·m"),
     "prismatic": ("m", "m/s", "N"),
@@ -255,7 +259,7 @@ def notes_of(model: Model, memory: Any, with_model: bool) -> dict[str, str]:
 
 
 def _memory_note(parts: str, start: np.ndarray) -> str:
-    what = "commands of past steps, the latest first" if parts == "commands" else "kept by networks"
+    what = MEMORY_NOTES.get(parts, "kept by networks")
     values = "zeros" if not start.any() else ", ".join(map(repr, start.ravel().tolist()))
     return f"{what}; at the beginning {values}"
 

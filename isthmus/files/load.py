@@ -49,15 +49,17 @@ def load(
     data = read_bytes(path)
     if not _is_saved(path, data):
         flat = None if isinstance(ground, Ground) else ground
+        folder = os.path.abspath(Path(path).parent)
         if root_tag(data) in ROOTS:
             found = read_mjcf(path, data=data, base=base, ground=flat, repair=repair)
-            source = SourceFile(data, "mjcf", base, os.path.abspath(Path(path).parent))
+            source = SourceFile(data, "mjcf", base, folder)
         else:
             place = {"source": os.fspath(path), "folder": Path(path).parent}
             found = parse_urdf(
                 data, **place, base=base, ground=flat, repair=repair, packages=packages
             )
-            source = SourceFile(data, "urdf", base)
+            homes = tuple(os.path.abspath(home) for home in packages)
+            source = SourceFile(data, "urdf", base, folder, homes)
         model = dataclasses.replace(model_of(found), source=source)
         return with_contact_of_file(model, found, ground, contact)
     if (base, ground, contact, repair, tuple(packages)) != ("fixed", None, None, "none", ()):

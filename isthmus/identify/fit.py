@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,6 +44,7 @@ from isthmus.identify.search.search import AbstractSearch, Listener, Outcome, St
 from isthmus.interrupts import postponed
 from isthmus.model.model import Model
 from isthmus.phases import counted, phase
+from isthmus.shown import Shown, behind
 
 MAX_NAMED = 6
 """Number of doubtful estimates that a warning names; `Fit.doubtful` has all."""
@@ -55,7 +56,7 @@ matrix already exists."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Fit(AbstractFit):
+class Fit(AbstractFit, Shown):
     """What a fit found. Prints as a table; `save` and `Fit.load` keep it."""
 
     problem: Problem | None = None
@@ -75,8 +76,16 @@ class Fit(AbstractFit):
             raise BadOption("a fit that was loaded has no motions; fit again to discover anything.")
         parameters = self.problem.parameters
         start = self.x[: parameters.size] * parameters.scale
-        roof: Any = sys.modules["isthmus"]  # discovery stands behind this package in the data flow
-        return roof.discover(self.problem, candidates, most, start=start)
+        return behind("discovery.discover").discover(self.problem, candidates, most, start=start)
+
+    def plot(self) -> Any:
+        """A matplotlib figure of what was measured and what the fit predicts, held-out runs first."""
+        return behind("figures.prediction").plot_fit(self)
+
+    @check_arguments
+    def report(self, path: str | os.PathLike[str] = "report.html", **options: Any) -> Path:
+        """Writes the page of the fit and returns its path: `ist.export_report(fit, path, **options)`."""
+        return behind("report.write").export_report(self, path, **options)
 
     @property
     def inputs(self) -> dict[str, tuple[str, ...]]:

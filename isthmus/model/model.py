@@ -26,6 +26,7 @@ from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import Layout, layout_of
 from isthmus.model.leaves import DELAY_STEPS, SWITCHES, LeafSpec, Switch, faults_of_leaf
 from isthmus.model.source import SourceFile
+from isthmus.shown import Shown
 from isthmus.types import AnyArray, Number
 
 
@@ -39,7 +40,7 @@ def _of_contact(name: str, unit: str, meaning: str) -> Any:
     )
 
 
-class Model(JointFields):
+class Model(JointFields, Shown):
     """A mechanism, ready to be simulated. Made by `ist.load`, `ist.Builder` or `ist.library`."""
 
     gravity: Float[AnyArray, "3"] = leaf("gravity", None, (3,), "m/s²", "acceleration of free fall")

@@ -20,4 +20,6 @@ class SourceFile:
     base: str = dataclasses.field(default="fixed", compare=False, repr=False)
     """Whether the root was welded to the world or free, as `ist.load` was told."""
     folder: str = dataclasses.field(default="", compare=False, repr=False)
-    """Where the file stood, for meshes of an MJCF; `ist.save` does not keep it."""
+    """Where the file stood, for its meshes; `ist.save` does not keep it."""
+    packages: tuple[str, ...] = dataclasses.field(default=(), compare=False, repr=False)
+    """Folders in which its `package://` paths are looked for; `ist.save` does not keep them."""

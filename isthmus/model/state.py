@@ -39,7 +39,7 @@ class State(Record):
     v: Float[AnyArray, "*batch dof"] = eqx.field(converter=_leaf("State.v"))
     """Velocities [rad/s, m/s]."""
     memory: Any = None
-    """What networks remember from the last step; None: nothing."""
+    """What motors with a delay, networks and contacts remember from the last step; None: nothing."""
     time: Float[AnyArray, "*batch"] = eqx.field(converter=_leaf("State.time"), default=0.0)
     """[s]"""
 
@@ -133,7 +133,7 @@ def as_control(control: Any) -> Control:
 
 
 def fresh_memory(model: Model) -> dict[str, Any] | None:
-    """What a state remembers before the first step: no past commands, networks that have seen nothing."""
+    """What a state remembers before the first step: no past commands, networks that have seen nothing, no impulses."""
     memory: dict[str, Any] = {}
     if model.delay_steps:
         memory["commands"] = np.zeros((model.delay_steps, model.dof))
@@ -142,13 +142,23 @@ def fresh_memory(model: Model) -> dict[str, Any] | None:
         memory["networks"] = {name: value for name, value in hidden.items() if value is not None}
     if previous := {name: x for wired in model.networks for name, x in wired.previous.items()}:
         memory["previous"] = previous
+    if "impulse" in model.contact_kinds and model.contact_order != "b":
+        memory["impulses"] = np.zeros((model.contact_kinds.count("impulse"), 3))
     return memory or None
+
+
+def decides(memory: Mapping[str, Any] | None) -> bool:
+    """Whether the next step depends on this memory: impulses are only where the search for the next ones starts."""
+    return bool({*(memory or {})} - {"impulses"})
 
 
 def with_memory(model: Model, state: State) -> State:
     """The state, with the memory that the model needs where it has none."""
-    fresh, had = fresh_memory(model), state.memory or {}
-    if fresh is None or (fresh.keys() <= had.keys()):
+    fresh, had = fresh_memory(model) or {}, dict(state.memory or {})
+    rows = lambda memory: np.shape(memory.get("impulses", ()))[-2:]
+    if rows(had) != rows(fresh):
+        had.pop("impulses", None)  # they belong to another model
+    elif fresh.keys() <= had.keys():
         return state
     batch = np.shape(state.q)[:-1]
 
@@ -162,7 +172,7 @@ def with_memory(model: Model, state: State) -> State:
     missing = {
         name: jax.tree.map(spread, value) for name, value in fresh.items() if name not in had
     }
-    return State(state.q, state.v, {**had, **missing}, state.time)
+    return State(state.q, state.v, {**had, **missing} or None, state.time)
 
 
 def check_state(model: Model, given: StateLike, *, batched: bool = False) -> State:

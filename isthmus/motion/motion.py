@@ -15,13 +15,14 @@ from isthmus.motion import files, match, outliers, rows, text
 from isthmus.motion import resample as resampling
 from isthmus.motion import smooth as smoothing
 from isthmus.motion.fields import CONTROL, EXTRA, FORCE, About, AbstractMotion, noted
+from isthmus.shown import Shown, behind
 from isthmus.types import Numbers
 
 __all__ = ["CONTROL", "EXTRA", "FORCE", "About", "Motion"]
 
 
 @check_arguments
-class Motion(AbstractMotion):
+class Motion(AbstractMotion, Shown):
     """A motion sampled in time; time is the first axis of every array (after a batch axis, if there is one).
 
     In a log, NaN means "not measured"; what was not measured at all is None. Methods give new motions and work on
@@ -123,6 +124,10 @@ class Motion(AbstractMotion):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes `.npz` or `.csv`, which `isthmus.read_motion` reads without loss."""
         files.save_motion(self, path)
+
+    def plot(self) -> Any:
+        """A matplotlib figure of positions and velocities over time; of a batch, its first motion."""
+        return behind("figures.plot").plot_of_motion(self)
 
     @check_arguments
     def noted(self, *notes: str, name: str | None = None) -> Motion:

@@ -54,6 +54,14 @@ class Signal(abc.ABC):
     def added_inertia(self) -> AnyArray | None:
         """Inertia that wires add in joint space, (dof, dof) [kg·m²]; None: none."""
 
+    @abc.abstractmethod
+    def recalled(self, name: str) -> AnyArray | None:
+        """What the last step kept under this name in the memory of the state; None: nothing."""
+
+    @abc.abstractmethod
+    def keep(self, name: str, value: AnyArray) -> None:
+        """Puts a value into the memory of the next state, if that memory has a place for it."""
+
 
 class NoSignals(Signal):
     """A no-op: returns every value unchanged."""
@@ -73,6 +81,12 @@ class NoSignals(Signal):
     def added_inertia(self) -> None:
         return None
 
+    def recalled(self, name: str) -> None:
+        return None
+
+    def keep(self, name: str, value: AnyArray) -> None:
+        pass
+
 
 NO_SIGNALS = NoSignals()
 
@@ -87,6 +101,7 @@ class Signals(Signal):
         self._wires: tuple[Wired, ...] = () if model is None else model.networks
         self._memory = memory or {}
         self._after: dict[str, Any] = {}
+        self._kept: dict[str, Any] = {}
         self._effects: dict[str, Effect] = {}
         for name, value in self._memory.get("previous", {}).items():
             self.published[f"previous/{name}"] = value
@@ -148,15 +163,22 @@ class Signals(Signal):
         found = [e.inertia for e in self._effects.values() if e.inertia is not None]
         return sum(found[1:], start=found[0]) if found else None
 
+    def recalled(self, name: str) -> AnyArray | None:
+        return self._memory.get(name)
+
+    def keep(self, name: str, value: AnyArray) -> None:
+        if name in self._memory:
+            self._kept[name] = value
+
     def has(self, memory: Any) -> bool:
         """Whether every signal that the next step reads as `previous/…` has been published."""
         return (memory or {}).get("previous", {}).keys() <= self.published.keys()
 
     def remembered(self, memory: Any) -> Any:
         """The memory that the next step starts from."""
-        if not memory or not self._wires:
+        if not memory or not (self._wires or self._kept):
             return memory
-        after = dict(memory)
+        after = {**memory, **self._kept}
         if "previous" in memory:
             after["previous"] = {name: self[name] for name in memory["previous"]}
         if "networks" in memory:

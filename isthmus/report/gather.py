@@ -15,6 +15,7 @@ from isthmus.identify.problem import Problem
 from isthmus.losses.residuals import Channel
 from isthmus.losses.windows import Span
 from isthmus.model.model import Model
+from isthmus.model.state import Control
 from isthmus.networks.names import signals_of, unit_at
 
 
@@ -59,6 +60,8 @@ class Run:
     q_predicted: np.ndarray | None
     """Predicted ones at the rows `at`, of the windows that are shown; None: nothing was simulated."""
     at: np.ndarray
+    control: Control
+    """What acted, with rows as its first axis."""
 
 
 def runs_of(fit: Fit, problem: Problem) -> list[Run]:
@@ -79,6 +82,12 @@ def runs_of(fit: Fit, problem: Problem) -> list[Run]:
     points = np.stack([first[:p], fit.x[:p]])
     spans, logs = problem.heldout_windows[1], problem.heldout_logs
     return found + runs_at(problem, evaluation, spans, logs, points, True)
+
+
+def as_fitted(fit: Fit, problem: Problem) -> Problem:
+    """The problem without networks, where the fit dropped them."""
+    dropped = problem.trained and fit.networks is not None and not fit.networks.kept
+    return problem.without_networks() if dropped else problem
 
 
 def _start(fit: Fit, problem: Problem) -> np.ndarray:
@@ -115,8 +124,11 @@ def runs_at(
         chosen = tuple(s for _, s in shown)
         q = None if simulated is None else _laid_out([simulated[w] for w, _ in shown], chosen)
         found.append(
-            Run(log.name, heldout, log.dt, len(log), tuple(curves), chosen, measured, q, at)
-        )
+            Run(
+                log.name, heldout, log.dt, len(log), tuple(curves), chosen, measured, q, at,
+                log.control,
+            )
+        )  # fmt: skip
     return found
 
 

@@ -15,6 +15,7 @@ from isthmus.report.gather import Curve, Run, pooled
 from isthmus.report.html import Markup, joined, named, tag
 from isthmus.report.numbers import padded, plain
 from isthmus.report.scene import FEWEST, scene, watchable
+from isthmus.report.stage import stage
 from isthmus.report.svg import Frame
 
 SHOWN = 16
@@ -33,44 +34,9 @@ MEASURED = (
 
 
 def animation(fit: Fit, runs: Sequence[Run]) -> Markup:
-    """A canvas with its controls and data; the script of the page draws."""
-    predicted = any(watchable(run) for run in runs)
-    shown = ["measured", "predicted"] if predicted else ["measured"]
-    said = PREDICTED if predicted else MEASURED
-    data = scene(fit.model, runs).replace("<", "\\u003c")
-    slider = tag("input", type="range", id="scrub", min=0, max=1, value=0, aria_label="time")
-    speeds = [
-        tag("option", f"{s} ×", value=s, selected=s == "1")
-        for s in ("0.1", "0.25", "0.5", "1", "2")
-    ]
-    controls = tag(
-        "div",
-        tag("button", "Play", id="play", type="button"),
-        slider,
-        tag("span", "", id="clock"),
-        tag("select", id="whichrun", aria_label="run"),
-        tag("select", *speeds, id="speed", aria_label="speed"),
-        tag("button", "Reset view", id="resetview", type="button"),
-        class_="controls",
-    )
-    return joined(
-        tag("h2", "The mechanism"),
-        tag("p", f"{said} Drag to turn the view.", class_="hint"),
-        tag(
-            "canvas",
-            id="stage",
-            tabindex=0,
-            role="img",
-            aria_label=f"{' and '.join(shown)} motion of the mechanism",
-        ),
-        controls,
-        charts.legend(shown, shown),
-        tag(
-            "noscript",
-            tag("p", "The animation needs JavaScript; everything else on this page does not."),
-        ),
-        tag("script", Markup(data), type="application/json", id="scene"),
-    )
+    """The fitted mechanism in some runs; the script of the page draws."""
+    said = PREDICTED if any(watchable(run) for run in runs) else MEASURED
+    return joined(tag("h2", "The mechanism"), stage(scene(fit.model, runs), said))
 
 
 # measured and predicted -----------------------------------------------------------------------------------------

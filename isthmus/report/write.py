@@ -16,7 +16,7 @@ from isthmus.identify.problem import Problem
 from isthmus.phases import phase
 from isthmus.report import motion_section as motion
 from isthmus.report import numbers_section as numbers
-from isthmus.report.gather import runs_of
+from isthmus.report.gather import as_fitted, runs_of
 from isthmus.report.html import Markup, joined, tag
 from isthmus.report.network_section import networks
 from isthmus.report.run_section import again
@@ -68,19 +68,15 @@ def page(
 ) -> str:
     """The text of the page: the same for the same fit."""
     problem = problem or fit.problem
-    if (
-        problem is not None
-        and problem.trained
-        and fit.networks is not None
-        and not fit.networks.kept
-    ):
-        problem = problem.without_networks()
+    problem = problem and as_fitted(fit, problem)
     title = title or f"{fit.model.name}: what the data says"
     sections = sections_of(fit, problem, notes, command)
     links = [tag("a", name, href=f"#{key}") for key, name, _ in sections]
     bodies = [tag("section", body, id=key) for key, _, body in sections]
     top = joined(numbers.headline(fit, problem, title), tag("nav", *links))
-    return whole_page(title, top, bodies, tag("script", asset("report.js")))
+    return whole_page(
+        title, top, bodies, tag("script", asset("report.js")), tag("script", asset("player.js"))
+    )
 
 
 def whole_page(title: str, top: Markup, sections: Sequence[Markup], *end: Markup) -> str:

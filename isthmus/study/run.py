@@ -29,6 +29,7 @@ def run_study(
     `resume`: continue from the results in the folder. `replace`: overwrite them.
     """
     given = study if isinstance(study, Study) else Study.load(study)
+    given.refuse_nothing_free()
     problem = given.problem()
     make_folder(given, resume=resume, replace=replace)
     found = search(given, problem, resume=resume, replace=replace)

@@ -144,6 +144,11 @@ class Study:
         """Where results go."""
         return self.here / self.output
 
+    def refuse_nothing_free(self) -> None:
+        """Refuses a study with nothing to fit; `discover` needs nothing free."""
+        if not self.free:
+            raise BadStudy('nothing is free; say [[free]] and name = "link/*/mass".', self.source)
+
     def problem(self) -> Problem:
         """Robot and logs, read; what is free in one and compared with the other."""
         tried = Trials()
@@ -235,8 +240,6 @@ def _free(tables: list[dict[str, Any]], faults: list[str]) -> tuple[Free, ...]:
             wrong.append(f'{who} has no name; say name = "link/*/mass".')
         faults += wrong
         found.append(None if wrong else t.made(Free, table, who, faults))
-    if not tables:
-        faults.append('nothing is free; say [[free]] and name = "link/*/mass".')
     return tuple(free for free in found if free is not None)
 
 

@@ -52,6 +52,15 @@ def test_places_are_printed_and_written_and_nothing_is_overwritten_unasked(place
     assert "--resume goes on, --replace overwrites it" in capsys.readouterr().err
 
 
+def test_nothing_needs_to_be_free(place, capsys):
+    study = place / "study.toml"
+    study.write_text(study.read_text().partition("[[free]]")[0])
+    assert main(["discover", "study.toml", "--most", "1"]) == 0
+    assert "joint/joint_1/passive_torque" in capsys.readouterr().out
+    assert main(["fit", "study.toml"]) == 2
+    assert "nothing is free; say [[free]]" in capsys.readouterr().err
+
+
 def test_ctrl_c_keeps_the_places_and_resume_goes_on(place, capsys, monkeypatch):
     def interrupted(problem, candidates, most, *, resume, listen):
         def stop(so_far):

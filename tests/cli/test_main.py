@@ -103,9 +103,9 @@ def test_type_checkers_see_the_same_names_as_programs():
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        ([], "The commands are info, simulate, check"),
+        ([], "The commands are info, simulate, view, check"),
         (["inf"], "no command 'inf'. Did you mean 'info'?"),
-        (["wobble"], "no command 'wobble'. There are 'info', 'simulate', 'check'"),
+        (["wobble"], "no command 'wobble'. The commands are info, simulate, view"),
         (["--jsn"], "a command must come before '--jsn'"),
         (["info"], "'isthmus info' needs a FILE"),
         (["info", "a", "--jsn"], "no option '--jsn'. Did you mean '--json'?"),

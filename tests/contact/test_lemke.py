@@ -24,7 +24,7 @@ def solve():
         np.zeros(CONTACTS),
         np.ones(CONTACTS, bool),
     )
-    fn = ist.native.compile(lambda *given: impulses(*given, 300, 20), *example)
+    fn = ist.native.compile(lambda *given: impulses(*given, 0.0 * given[1], 300, 20), *example)
 
     def solved(A, c, friction):
         p, off = fn(A, c, friction, np.ones(CONTACTS, bool))

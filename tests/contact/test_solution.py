@@ -32,7 +32,9 @@ def outcome(method, x):
     )
     c = c.reshape(CONTACTS, 3)
     active = np.ones(CONTACTS, bool)
-    found = solution(method, ContactProblem(meeting, c, c, friction, np.zeros(CONTACTS), active))
+    found = solution(
+        method, ContactProblem(meeting, c, c, friction, np.zeros(CONTACTS), active, 0.0 * c)
+    )
     return jnp.concatenate([found.p.reshape(-1), found.jump]), found.off
 
 

@@ -108,6 +108,24 @@ def test_numbers_that_are_free_are_no_places():
     assert not ist.discover(problem(ONE, motion, free=["gravity"]), most=1).places
 
 
+def test_a_free_number_stays_within_its_bounds_and_a_rival_candidate_cannot_run_away(damped):
+    """A free damper does what the candidate by velocity does: huge coefficients could cancel it."""
+
+    def made(p):
+        assert p["damping"][0] >= 0.0
+        return ONE.set("joint/damping", p["damping"])
+
+    free = ist.Free("damping", low=0.0, high=1.0, start=[0.0], shape=1)
+    found = ist.discover(
+        ist.Problem(
+            make=made, motions=damped, free=free, loss=ist.Windows(25), noise=1e-3, integrator="rk4"
+        )
+    )
+    assert found.places == ()
+    assert found.stand is not None
+    assert 0.03 < float(found.stand.model().joint_damping[0]) < 0.07
+
+
 def test_a_fit_discovers_from_where_it_ended(damped):
     fit = ist.fit(problem(ONE, damped, free=["link/*/mass"]))
     assert DAMPER in {name for p in fit.discover(most=1).places for name in (p.name, *p.alike)}

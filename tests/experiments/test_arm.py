@@ -11,6 +11,7 @@ import isthmus as ist
 from isthmus.data.datasets_arms import COLUMNS
 from isthmus.errors import BadFile, BadOption
 from isthmus.experiments import arm
+from isthmus.experiments.arm_peers import figaroh
 from isthmus.experiments.run import Settings, reproduce
 from isthmus.identify.torque.data import predicted_torque
 from isthmus.identify.torque.start import torque_rows
@@ -82,6 +83,18 @@ def test_a_simulated_arm_is_predicted_on_a_faster_run_it_has_not_seen(tmp_path):
         np.testing.assert_allclose(errors, judged[name], rtol=1e-5)
 
 
+def test_figarohs_base_parameters_predict_the_torques_that_they_are_made_of(tmp_path):
+    pytest.importorskip("figaroh", reason="figaroh is not installed")
+    ist.export_urdf(model((1.0, 1.0)), tmp_path / "arm.urdf")
+    still = lambda m: dataclasses.replace(m, signals={**m.signals, TORQUE: 0.0 * m.q})
+    rows = torque_rows(model((1.0, 1.0)), still(motion(0, 1.0)))
+    true = model((1.3, 0.8)).set("joint/torque_offset", [0.4, 0.0]).set("joint/damping", 0.2)
+    tau = [predicted_torque(true, rows, true)]
+    known = figaroh(str(tmp_path / "arm.urdf"), [rows])
+    assert known is not None
+    np.testing.assert_allclose(known.rows[0] @ known.fitted(tau), tau[0], atol=1e-8)
+
+
 def test_without_recordings_or_with_other_ones_the_study_says_what_it_needs(tmp_path):
     with pytest.raises(BadOption, match="--data"):
         arm.study(Settings(quick=True))
@@ -103,7 +116,6 @@ def test_the_real_arm_beats_ridge_around_the_urdf_on_every_split(shared_data):
     total = lambda split, name: np.sqrt(np.mean(np.square(errors[split][name])))
     for split in ("blocks", "fast", "slow"):
         assert total(split, "filtered") < 0.6 * total(split, "ridge"), split
-    for split in ("blocks", "fast"):
         assert np.all(np.array(errors[split]["filtered"]) < errors[split]["ridge"]), split
     ratio = np.array(errors["runs"]["filtered"]) / result.numbers["noise"]
-    assert np.all(ratio[:4] < 1.4)
+    assert np.all(ratio[:4] < 1.3)

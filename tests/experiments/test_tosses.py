@@ -12,17 +12,18 @@ from isthmus.data.datasets_bodies import HALF_WIDTH
 from isthmus.errors import BadOption
 from isthmus.experiments import tosses
 from isthmus.experiments.run import Settings, reproduce
+from isthmus.experiments.tosses import CUBE
 from isthmus.experiments.tosses_data import GRAVITY, ROW, Flight, Tosses, errors, first_frame
 from isthmus.experiments.tosses_model import (
     MUJOCO_DEFAULTS,
     centre_of_mass,
-    free_numbers,
     isthmus_simulator,
     mujoco_simulator,
 )
+from isthmus.experiments.tosses_study import assessed, planned, split
 
 ROWS = 60
-TRUTH = {name: number.start for name, number in free_numbers("penalty").items()} | {
+TRUTH = {name: number.start for name, number in CUBE.free_numbers("penalty").items()} | {
     "friction": 0.3, "com_z": 0.006,
 }  # fmt: skip
 
@@ -108,13 +109,13 @@ def test_simulated_tosses_go_through_the_whole_study(made, tmp_path):
     off = result.numbers["errors"]
     assert off["penalty"]["six frames"][0] < off["MuJoCo, defaults"]["six frames"][0]
     assert result.numbers["chosen"] == "penalty"
-    assert "does not help" in result.notes[0] or "helps" in result.notes[0]
+    assert "does not help" in result.notes[1] or "helps" in result.notes[1]
     assert (tmp_path / "out" / "errors.png").exists()
     assert (tmp_path / "out" / "toss.png").exists()
     saved = {"penalty": ist.load(tmp_path / "out" / "penalty.safetensors")}
     later = tosses.judged(Settings(judge=str(path)), saved, result.numbers).numbers["errors"]
-    learn, judge = tosses.split(str(path), tosses.planned(Settings(quick=True)), 0)
-    parts = [tosses.assessed(isthmus_simulator("penalty"), result.numbers["numbers"]["penalty"], part)
+    learn, judge = split(CUBE, str(path), planned(CUBE, Settings(quick=True)), 0)
+    parts = [assessed(CUBE, isthmus_simulator("penalty"), result.numbers["numbers"]["penalty"], part)
              for part in (learn, judge)]  # fmt: skip
     for start, means in later["penalty"].items():
         each = np.concatenate([part.off[start] for part in parts], axis=1)
@@ -125,8 +126,8 @@ def test_simulated_tosses_go_through_the_whole_study(made, tmp_path):
 def test_springs_predict_real_tosses_from_their_first_frames(shared_data):
     """With the numbers that the study found on other tosses."""
     path = shared_data / "contactnets_cube.npz"
-    _, judge = tosses.split(str(path), tosses.planned(Settings()), 0)
-    found = tosses.assessed(isthmus_simulator("penalty"), FOUND, judge)
+    _, judge = split(CUBE, str(path), planned(CUBE, Settings()), 0)
+    found = assessed(CUBE, isthmus_simulator("penalty"), FOUND, judge)
     far, angle = (x.mean() for x in found.off["six frames"])
     assert far < 0.083
     assert angle < 9.3

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 import isthmus as ist
+from isthmus.discovery.result import Place
 from isthmus.distributed.job import Job, Record
 from isthmus.distributed.store import Store
 from isthmus.identify.answer.abstract_fit import Estimate
@@ -162,6 +163,14 @@ def fit() -> ist.Fit:
     )  # fmt: skip
 
 
+def discovery() -> ist.Discovery:
+    """A discovery that nobody made."""
+    joint, drag = "joint/shoulder/passive_torque", "link/upper/external_force"
+    place = Place(joint, ("joint/shoulder/velocity",), 0.8, 0.1, (drag,), (0.3, 0.0))
+    scores = ((f"{joint} by joint/shoulder/velocity", 1.5, 0.1), (drag, 0.2, 0.3))
+    return ist.Discovery((place, Place("gravity", (), 0.1, 0.02)), ("a note",), (), scores)
+
+
 @functools.cache
 def files() -> dict[str, dict[str, bytes]]:
     """For each kind, the files that it consists of."""
@@ -177,6 +186,8 @@ def _made(folder: Path) -> dict[str, dict[str, bytes]]:
     motion().save(folder / "own.csv")
     ist.save(hybrid(), folder / "hybrid.safetensors")
     fit().save(folder / "fit")
+    discovery().save(folder)
+    discovery().write(folder / "blueprint.toml")
     with Store(folder / "records.jsonl", ABOUT) as store:
         store.append(
             Record(Job("a:b", {"k": k}), {"x": [[1.0, k]], "cost": [k]}, 0.1) for k in range(4)
@@ -191,6 +202,7 @@ def _made(folder: Path) -> dict[str, dict[str, bytes]]:
         "motion": got("own.npz", "own.csv"), "study": {"study.toml": as_toml(STUDY).encode(), "log.csv": csv()},
         "blueprint": {"wires.toml": as_toml(WIRES).encode()}, "model": got("hybrid.safetensors"),
         "fit": {path.name: path.read_bytes() for path in (folder / "fit").iterdir()}, "store": got("records.jsonl"),
+        "discovery": got("discovery.json", "blueprint.toml"),
     }  # fmt: skip
 
 

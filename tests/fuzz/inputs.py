@@ -129,6 +129,12 @@ def _saved(name: str, data: bytes, rng: random.Random) -> bytes:
     return write_tensors(arrays, {"isthmus": json.dumps(header)})
 
 
+def _discovery(name: str, data: bytes, rng: random.Random) -> bytes:
+    if name.endswith(".json") and rng.random() < 0.8:
+        return examples.as_json(damaged_data(json.loads(data), rng))
+    return _words(name, data, rng)
+
+
 def _records(name: str, data: bytes, rng: random.Random) -> bytes:
     lines = data.split(b"\n")
     if rng.random() < 0.4:
@@ -142,6 +148,7 @@ def _records(name: str, data: bytes, rng: random.Random) -> bytes:
 DAMAGE: dict[str, Callable[[str, bytes, random.Random], bytes]] = {
     "urdf": _words, "mjcf": _words, "csv": _words, "study": _tables(examples.STUDY),
     "blueprint": _tables(examples.WIRES), "model": _saved, "fit": _parts_of_a_fit, "store": _records,
+    "discovery": _discovery,
 }  # fmt: skip
 """How the files of a kind are damaged; any other: in their bytes."""
 
@@ -163,6 +170,13 @@ def _read_store(folder: Path, path: Path) -> Any:
         return len(store)
 
 
+def _read_discovery(folder: Path, path: Path) -> Any:
+    if path.suffix == ".toml":
+        return ist.Blueprint.load(path).to_toml()
+    found = ist.Discovery.load(folder)
+    return str(found), found.blueprint().to_toml(), found.draw()
+
+
 READERS: dict[str, Callable[[Path, Path], Any]] = {
     **dict.fromkeys(("csv", "npz", "hdf5", "parquet"), _read_log),
     **dict.fromkeys(("urdf", "mjcf", "model"), lambda folder, path: str(ist.load(path))),
@@ -171,6 +185,7 @@ READERS: dict[str, Callable[[Path, Path], Any]] = {
     "blueprint": lambda folder, path: ist.Blueprint.load(path).to_toml(),
     "fit": lambda folder, path: str(ist.Fit.load(folder)),
     "store": _read_store,
+    "discovery": _read_discovery,
 }
 KINDS = (*READERS, "calls")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.errors import BadOption
+from isthmus.errors import BadOption, BadStore
 from isthmus.identify.search.search import News
 from isthmus.identify.search.sparsify import held_out
 from isthmus.identify.search.sparsify_path import Penalty
@@ -76,6 +76,27 @@ def test_a_stopped_search_keeps_what_it_has(problem):
     outcome = ist.Sparsify(LOCAL, strengths=2).search(evaluation, evaluation.start[None], listen)
     assert outcome.status[0].name == "INTERRUPTED"
     assert np.isfinite(outcome.cost[0])
+
+
+@pytest.mark.parametrize("when", ["training", "without"])
+def test_a_stopped_search_goes_on_from_its_records(problem, tmp_path, when):
+    """What was fitted is not fitted again, and the result is that of a search which was not stopped."""
+    evaluation, seen = problem.evaluation, []
+    start, options = evaluation.start[None], {"store": tmp_path / "records", "strengths": 2}
+
+    def stop(news: News) -> None:
+        if news.note.startswith(when) and news.step > 2:
+            raise KeyboardInterrupt
+
+    stopped = ist.Sparsify(LOCAL, **options).search(evaluation, start, stop)
+    assert stopped.status[0].name == "INTERRUPTED"
+    again = ist.Sparsify(LOCAL, **options, resume=True)
+    found = again.search(evaluation, start, lambda news: seen.append(news.note))
+    assert found.status[0].name != "INTERRUPTED"
+    assert found.cost[0] < stopped.cost[0]
+    assert ("training" in seen) == (when == "training")
+    with pytest.raises(BadStore, match="holds an earlier run"):
+        ist.Sparsify(LOCAL, **options).search(evaluation, start)
 
 
 def test_what_stays_zero_does_so_in_part_of_the_windows_and_of_their_steps(problem):

@@ -12,11 +12,12 @@ from scipy.signal import butter, sosfiltfilt
 import isthmus as ist
 from isthmus.dynamics import inverse_dynamics
 from isthmus.errors import BadMotion, BadOption, BadShape, FitWarning
-from isthmus.identify.torque.data import PIECE, _rows
+from isthmus.identify.torque.data import PIECE, Rows, _rows, turned
+from isthmus.identify.torque.layout import Layout
 from isthmus.identify.torque.realisable import is_realisable
 from isthmus.identify.torque.regressor import OF_JOINT, parameter_vector
 from isthmus.identify.torque.result import TorqueFit
-from isthmus.identify.torque.start import start_from_torque, torque_fit
+from isthmus.identify.torque.start import start_from_torque, torque_fit, torque_rows
 from tests import trees
 from tests.oracles.quantities import sample
 
@@ -199,6 +200,36 @@ def test_a_base_that_is_not_level_turns_gravity_and_keeps_its_size(kept):
     np.testing.assert_allclose(kept.model.gravity[0], 0.3, atol=0.03)
     np.testing.assert_allclose(np.linalg.norm(kept.model.gravity), 9.81, rtol=1e-3)
     np.testing.assert_allclose(kept.tilt, 0.3 / 9.8, atol=0.004)
+
+
+def test_a_joint_that_cogs_gets_its_periods_and_the_other_one_none():
+    guess = ist.library.pendulum(2)
+    true = guess.set("joint/joint_1/cogging_cos", 0.4).set("joint/cogging_periods", 4.0)
+    fit = torque_fit(guess, *driven(true.set("joint/friction", 0.2)))
+    assert {term.name: term.fitted for term in fit.terms}["cogging"] == ("joint_1",)
+    assert fit.model.cogging == true.cogging
+    np.testing.assert_allclose(fit.model.joint_cogging_periods[0], 4.0)
+    np.testing.assert_allclose(fit.model.joint_cogging_cos, [0.4, 0.0], atol=0.03)
+    np.testing.assert_allclose(fit.model.joint_cogging_sin, 0.0, atol=0.03)
+    np.testing.assert_allclose(fit.judged, 0.05, rtol=0.15)
+
+
+def test_cogging_is_tried_only_where_a_whole_period_was_seen():
+    q = np.linspace(0.0, 1.8, 50)[:, None]
+    rows = [Rows(q, q, q, np.where(q < 1.7, q, np.nan))]
+    model = ist.library.pendulum(1)
+    assert {n for _, n in Layout.of(model, (), False, turned(model, rows)).ripples} == {4, 5, 6}
+
+
+def test_rows_whose_positions_and_velocities_contradict_each_other_are_left_out():
+    q, v, a, tau = driven(ist.library.pendulum(2))
+    t = 12.0 / (PIECE - 1) * np.arange(PIECE)
+    motion = ist.Motion(t, q, v, {"joint/acceleration": a, "joint/motor_torque": tau})
+    assert np.isfinite(torque_rows(ist.library.pendulum(2), motion).tau).all()
+    v[100:120, 1] += 0.5
+    left_out = np.isnan(torque_rows(ist.library.pendulum(2), motion).tau)
+    np.testing.assert_array_equal(np.flatnonzero(left_out.all(axis=1)), np.arange(100, 120))
+    assert left_out.sum() == 40
 
 
 def test_masses_far_from_the_description_are_named():

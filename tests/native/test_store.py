@@ -137,6 +137,7 @@ def test_another_processor_or_program_has_another_name(monkeypatch):
     ("what", "other"), [("THOROUGH", 0), ("ENDLESS", -1), ("QUICK", ("simplify_cfg",))]
 )
 def test_the_name_of_code_says_how_it_was_optimised(monkeypatch, what, other):
+    monkeypatch.delenv(machine_code.VARIABLE, raising=False)
     text, lanes = "text", 1
     if what != "THOROUGH":
         text, lanes = "\n" * machine_code.THOROUGH, 8

@@ -1,52 +1,55 @@
-"""The moving picture: poses survive their packing, and the view suits the mechanism."""
+"""The moving picture of a fit: the same pictures measured and predicted, drawn on the whole canvas."""
 
 from __future__ import annotations
 
-import base64
 import json
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-import isthmus as ist
 from isthmus.report.gather import runs_of
-from isthmus.report.scene import bones, packed, scene, shapes, trails, view_of
+from isthmus.report.scene import scene
+from isthmus.scene.packed import as_json
 from tests.report.fits import real
 
-
-def test_packed_poses_come_back_within_a_pixel():
-    poses = np.random.default_rng(0).uniform(-1, 1, (5, 3, 7))
-    poses[2, 1] = np.nan
-    whole = np.frombuffer(base64.b64decode(packed(poses, np.zeros(3), 1.0)), "<i2")
-    whole = whole.reshape(5, 3, 7)
-    back = whole / 32767 * np.array([2.0] * 3 + [1.0] * 4)
-    known = np.isfinite(poses)
-    np.testing.assert_allclose(back[known], poses[known], atol=1e-4)
-    assert np.all(whole[~known] == -32768)
+HERE = Path(__file__).parent
+PLAYER = HERE.parents[1] / "isthmus" / "report" / "assets" / "player.js"
+WIDTH, HEIGHT = 900, 400
 
 
 def test_a_run_has_as_many_pictures_measured_as_predicted():
     fit = real()
-    data = json.loads(scene(fit.model, runs_of(fit, fit.problem)))
-    assert [run["heldout"] for run in data["runs"]] == [True, False]
-    for run in data["runs"]:
-        assert len(run["measured"]) == len(run["predicted"]) > 0
-    assert data["view"] == pytest.approx([-90.0, 0.0])
-    assert data["points"] == [[0, [0.0, 0.0, -1.0]]]
+    found = scene(fit.model, runs_of(fit, fit.problem))
+    assert [take.heldout for take in found.takes] == [True, False]
+    for take in found.takes:
+        assert take.measured is not None
+        assert take.predicted is not None
+        assert take.measured.shape == take.predicted.shape
+    assert found.view == pytest.approx((-90.0, 0.0))
+    assert [mark.place for mark in found.trails] == [(0.0, 0.0, -1.0)]
 
 
-def test_flat_mechanisms_are_seen_square_and_others_obliquely():
-    rng = np.random.default_rng(0)
-    flat = lambda *axes: rng.standard_normal((200, 3)) * np.array(axes)
-    assert view_of(flat(1, 0, 1)) == pytest.approx((-90.0, 0.0))
-    assert view_of(flat(0, 1, 1)) == pytest.approx((0.0, 0.0))
-    assert view_of(flat(1, 1, 0)) == (-90.0, 90.0)
-    assert view_of(flat(1, 1, 1)) == (-60.0, 20.0)
-    assert view_of(flat(1, 0, 0)) == (-90.0, 0.0)
-
-
-def test_every_link_of_the_library_has_something_to_draw():
-    for model in (ist.library.quadruped(), ist.library.cart_pole(), ist.library.cube()):
-        drawn = {s["link"] for s in shapes(model)} | {i for i, _ in bones(model)}
-        assert drawn == set(range(len(model.link_names)))
-        assert trails(model)
+def test_the_player_draws_the_mechanism_over_its_canvas(tmp_path):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("Node.js is not installed, which runs the player without a browser")
+    fit = real()
+    data = tmp_path / "scene.json"
+    data.write_text(as_json(scene(fit.model, runs_of(fit, fit.problem))), encoding="utf-8")
+    command = [node, HERE / "canvas.js", PLAYER, data, str(WIDTH), str(HEIGHT)]
+    drawn = []
+    for picture in ("0", "9"):
+        done = subprocess.run([*command, picture], capture_output=True, text=True, check=True)
+        drawn.append(json.loads(done.stdout)["drawn"])
+    solid = [np.array(d["path"][0]) for d in drawn[0] if d["style"].startswith("rgb")]
+    ghost = [d for d in drawn[0] if d["what"] == "fill" and d["alpha"] < 1]
+    corners = np.concatenate(solid)
+    assert len(ghost) == 1
+    assert len(ghost[0]["path"]) > 10
+    assert np.all((corners >= 0) & (corners <= [WIDTH, HEIGHT]))
+    assert np.ptp(corners[:, 1]) > 0.5 * HEIGHT
+    assert {d["text"] for d in drawn[0] if d["what"] == "text"} >= {"x", "y", "z"}
+    assert drawn[0] != drawn[1]  # it moves

@@ -24,6 +24,7 @@ from isthmus.identify.evaluate.programs import compares_states, last
 from isthmus.identify.evaluate.window import Plan, Window, begin, part_of_row
 from isthmus.identify.parameters.groups import Setting
 from isthmus.losses.penalties import huber
+from isthmus.model.state import decides
 from isthmus.native.tracing.linearize import linearize
 from isthmus.types import AnyArray
 
@@ -81,7 +82,7 @@ def doors_of(plan: Plan, example: Window) -> Doors | None:
         return None
     if (
         plan.scheme.stages * plan.scheme.substeps > 1
-        or example.memory is not None
+        or decides(example.memory)
         or p.make is not None
     ):
         return None
@@ -124,8 +125,8 @@ def columns_by_answers(plan: Plan, doors: Doors) -> Callable[..., tuple]:
     p, m = len(doors.others), doors.width
 
     def run(u: AnyArray, window: Window, directions: AnyArray) -> tuple:
-        rows = window.target.shape[0]
-        steps = rows - 1
+        window = dataclasses.replace(window, memory=None)  # it decides nothing: see `doors_of`
+        rows, steps = window.target.shape[0], window.target.shape[0] - 1
         unravel = ravel_pytree(begin(plan, u, window))[1]
         s, push = linearize(lambda u: ravel_pytree(begin(plan, u, window))[0], u)
         n = s.shape[0]

@@ -182,6 +182,10 @@ class Evaluation(AbstractEvaluation):
         """The same loss, where some entries of `x` are zero and stay so."""
         return self._with(zero=zero, origin=self.origin)
 
+    def with_prior(self, prior: Quadratic) -> Evaluation:
+        """The same loss with another prior."""
+        return self._with(prior=prior)
+
     def changed(self, **windows: Any) -> Evaluation:
         """The same loss with other arrays in its windows."""
         return self._with(windows=dataclasses.replace(self.windows, **windows))

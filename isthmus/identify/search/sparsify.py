@@ -4,20 +4,27 @@ Heiden et al. (NeuralSim, ICRA 2021) penalise the first layer of networks that r
 not matter vanish. Here the networks are trained first: the last layer of a fresh one is zero, so that a penalty would
 shrink the first layer before it has a gradient. The path of the lasso then proposes sets of inputs, each is fitted
 without a penalty, and windows that took no part say which is best. From there inputs are left out one by one as long as
-those windows are predicted as well, and what was lost comes back if they are predicted better with it.
+those windows are predicted as well, and what was lost comes back if they are predicted better with it. What is found
+for a set of inputs is decided by the set and the point that its fit begins with: a stopped run goes on by repeating its
+steps from the file of records.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from isthmus.distributed.job import Job, Record, digest
+from isthmus.distributed.store import Store
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.identify.evaluate.evaluation import Evaluation
+from isthmus.identify.search.as_dict import IDLE, as_dict
 from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.search import (
@@ -46,6 +53,7 @@ MOST_REFITS = 2
 """How often a set of inputs is fitted: a first time maybe from a point that is far off."""
 TRIED = 3
 """Inputs that are tried before a set counts as settled: those that matter least or most by the Gauss-Newton model."""
+TASK = "sparsify: one set of inputs"
 Support = Bool[np.ndarray, " inputs"]
 
 
@@ -65,8 +73,14 @@ class Sparsify(AbstractSearch):
     """Of the penalty on single weights; the rest is on all weights of an input together. 0: group lasso, 1: lasso."""
     heldout: float = 0.25
     """Share of the windows, evenly spread, that judge sets of inputs; in the end all windows are fitted."""
+    store: str | Path | None = dataclasses.field(default=None, metadata=IDLE)
+    """A file of records, written after each set of inputs."""
+    resume: bool = dataclasses.field(default=False, metadata=IDLE)
+    """Go on with the sets that `store` has."""
 
     def __post_init__(self) -> None:
+        if self.resume and self.store is None:
+            raise BadOption("resume=True needs store=, the file to go on with.")
         if self.strengths < 1 or not 0 <= self.share <= 1 or not 0 < self.heldout < 1:
             raise BadOption(
                 "Sparsify needs strengths of at least 1, a share from 0 to 1 and heldout between 0 and 1."
@@ -84,11 +98,14 @@ class Sparsify(AbstractSearch):
         work = _Work(self, evaluation, inputs, listen)
         before, began = evaluation.evaluations, time.perf_counter()
         try:
+            work.open(starts)
             outcome = work.final(work.chosen(starts))
         except KeyboardInterrupt:
             if work.best is None:
                 raise  # nothing to keep
             outcome = work.stopped(work.best)
+        finally:
+            work.close()
         used = evaluation.evaluations - before
         return dataclasses.replace(outcome, evaluations=used, seconds=time.perf_counter() - began)
 
@@ -159,6 +176,19 @@ class _Work:
         self.known: dict[bytes, tuple[int, Fitted]] = {}
         """How often each set of inputs was fitted, and the last result."""
         self.best: Fitted | None = None
+        self.store: Store | None = None
+
+    def open(self, starts: Points) -> None:
+        """Opens the file of records, if there is one."""
+        if self.options.store is not None:
+            about = {"problem": self.evaluation.fingerprint, **as_dict(self.options)}
+            about["starts"] = digest(starts.tolist())[:16]
+            self.store = Store(self.options.store, about, resume=self.options.resume)
+
+    def close(self) -> None:
+        """Others may open the file of records now."""
+        if self.store is not None:
+            self.store.close()
 
     def chosen(self, starts: Points) -> Fitted:
         """The set of inputs that predicts held-out windows with as few inputs as possible."""
@@ -260,19 +290,43 @@ class _Work:
         return found
 
     def fit(self, support: Support, starts: Points, local: AbstractSearch, note: str) -> Fitted:
-        """A set of inputs, fitted and judged."""
+        """A set of inputs, fitted and judged; from the file of records, if it is there."""
+        begun = {
+            "inputs": support.tolist(),
+            "starts": digest(starts.tolist()),
+            "local": as_dict(local),
+        }
+        job = Job(TASK, begun)
+        known: dict[str, Any] = {}
+        if self.store is not None and job.key in self.store:
+            known = self.store[job.key].result
+            starts = np.array(known["x"])[None]
+        if not known.get("complete"):
+            known = self._searched(support, starts, local, note)
+            if self.store is not None:
+                self.store.append([Record(job, known, 0.0)])
+        found = Fitted(support, np.array(known["x"]), np.array(known["costs"]))
+        if not known["complete"]:
+            self.best = self.best or found
+            raise KeyboardInterrupt
+        return found
+
+    def _searched(
+        self, support: Support, starts: Points, local: AbstractSearch, note: str
+    ) -> dict[str, Any]:
+        """The record of a set: its numbers, the costs of windows that judge, and whether the fit came to its end."""
         zero = ~self.inputs.mask(support)
         found = local.search(
             self.fitting.with_zeros(zero), np.where(zero, 0.0, starts), self._news(note)
         )
         self.evaluation.evaluations += found.evaluations
-        if Status.INTERRUPTED in found.status:
-            raise KeyboardInterrupt
         x = np.where(zero, 0.0, found.x[found.best])
         r, _ = self.judging.residuals(x[None])
         with np.errstate(all="ignore"):
             costs = np.sum(huber(r[0], self.judging.plan.huber)[0], axis=(1, 2))
-        return Fitted(support, x, np.where(np.isfinite(costs), np.maximum(costs, 1e-300), np.inf))
+        costs = np.where(np.isfinite(costs), np.maximum(costs, 1e-300), np.inf)
+        complete = Status.INTERRUPTED not in found.status
+        return {"x": x.tolist(), "costs": costs.tolist(), "complete": complete}
 
     def _news(self, note: str) -> Listener:
         """Progress of one set of inputs; how many sets there will be is not known."""

@@ -25,6 +25,8 @@ GAIN = 0.01
 """Share of the error by which a further fitted number must lower it."""
 LOSS = 0.002
 """Share of the error that a number may cost that is fitted no more."""
+NEAR = 11.0
+"""A weight is looked for again within this factor of the last one."""
 ROUNDS = 10
 """Of changes at most; some five are needed."""
 RIDGE = 1e-9
@@ -47,6 +49,8 @@ class Terms:
     """Columns that are fitted together or not at all; one for each joint and term."""
     homes: tuple[int, ...]
     """The degree of freedom of each group, −1 for none."""
+    rivals: tuple[tuple[int, ...], ...]
+    """Columns that are not fitted where a group is."""
     described: Float[np.ndarray, " t"]
     most: Float[np.ndarray, " t"]
     """Upper bounds."""
@@ -60,8 +64,12 @@ class State:
     fitted: Bool[np.ndarray, " t"]
     value: Float[np.ndarray, " t"]
 
-    def changed(self, group: Sequence[int], fitted: bool, value: np.ndarray) -> State:
+    def changed(
+        self, group: Sequence[int], fitted: bool, value: np.ndarray, rivals: Sequence[int] = ()
+    ) -> State:
+        """The state with this change of a group; its rivals are zero."""
         where, numbers = self.fitted.copy(), self.value.copy()
+        where[list(rivals)], numbers[list(rivals)] = False, 0.0
         where[list(group)], numbers[list(group)] = fitted, value
         return State(where, numbers)
 
@@ -92,21 +100,29 @@ class CrossValidation:
         noise: np.ndarray,
     ) -> None:
         self.terms, self.links, self.counts = terms, len(links), data.part_counts
-        self.scaling = np.eye(data.products.shape[-1])
-        self.scaling[: self.links, : self.links] = links
-        self.scaling[: self.links, -1] = -links @ start
+        self.scaling, self.start = links, start
         self.weights = 1.0 / noise
         self.show(data)
 
     def show(self, data: TorqueData) -> None:
         """Takes this data from now on."""
-        self.products = self.scaling.T @ data.products @ self.scaling
         size = data.products[:, :, -1, -1]
-        self.judged_size = np.stack([size[judged].sum(axis=0) for judged in FOLDS])
-        self.judged_rows = np.stack([self.counts[judged].sum(axis=0) for judged in FOLDS])
+        sums = lambda x: np.stack([x[judged].sum(axis=0) for judged in FOLDS])
+        self.judged_size, self.judged_rows = sums(size), sums(self.counts)
         columns = np.einsum("kjaa->a", data.products)
         self.felt = columns[self.links : -1] > ROUNDING * columns[-1]
+        self.whole = self._scaled(data.products.sum(axis=0))
+        self.judged = self._scaled(sums(data.products))
         self._weigh_products()
+
+    def _scaled(self, products: Float[np.ndarray, "... p1 p1"]) -> Float[np.ndarray, "... p1 p1"]:
+        """The products for scaled numbers of the links, as changes from their start."""
+        n, L, out = self.links, self.scaling, products.copy()
+        out[..., :, :n] = out[..., :, :n] @ L
+        out[..., :n, :] = L.T @ out[..., :n, :]
+        out[..., :, -1] -= out[..., :, :n] @ self.start
+        out[..., -1, :] -= self.start @ out[..., :n, :]
+        return out
 
     def weigh(self, noise: Float[np.ndarray, " dof"]) -> None:
         """Divides residuals by this noise from now on."""
@@ -114,13 +130,18 @@ class CrossValidation:
         self._weigh_products()
 
     def _weigh_products(self) -> None:
-        self.weighted = np.einsum("kjab,j->kab", self.products, self.weights**2)
+        weighted = lambda x: np.einsum("...jab,j->...ab", x, self.weights**2)
+        self.weighted = weighted(self.whole), weighted(self.judged)
         self._folds: dict[float, Folds] = {}
 
     def folds(self, prior: float) -> Folds:
         """The folds with this weight of the prior."""
         if prior not in self._folds:
-            parts = [self._reduced(~judged, judged, prior) for judged in FOLDS]
+            whole, judged = self.weighted
+            parts = [
+                self._reduced(whole - out, own, prior)
+                for out, own in zip(judged, self.judged, strict=True)
+            ]
             self._folds[prior] = Folds(*(np.stack(x) for x in zip(*parts, strict=True)))
         return self._folds[prior]
 
@@ -128,8 +149,10 @@ class CrossValidation:
         """Mean squared errors [N²·m², N²]; NaN where a fold has no row."""
         folds = self.folds(prior)
         x = self.solve(folds.fitted, state)
-        w = np.concatenate([x, np.full((len(x), 1), -1.0)], axis=1)[:, None, :]
-        squares = np.sum((folds.judged @ w[..., None])[..., 0] * w, axis=2)
+        w = np.concatenate([x, np.full((len(x), 1), -1.0)], axis=1)
+        used = np.flatnonzero(w.any(axis=0))
+        some, w = folds.judged[:, :, used[:, None], used], w[:, None, used]
+        squares = np.sum((some @ w[..., None])[..., 0] * w, axis=2)
         squares = np.maximum(squares, ROUNDING * self.judged_size)
         rows = self.judged_rows
         return np.where(rows > 0.0, squares / np.maximum(rows, 1.0), np.nan)
@@ -145,16 +168,21 @@ class CrossValidation:
         mean = np.nansum(errors, axis=0) / np.maximum(count, 1)
         return np.sqrt(np.where(count > 0, mean, np.nan))
 
-    def best_prior(self, state: State) -> float:
-        """The largest weight whose error is close to the least."""
-        scores = [self.score(state, prior) for prior in PRIORS]
-        return max(p for p, s in zip(PRIORS, scores, strict=True) if s <= CLOSE * min(scores))
+    def best_prior(self, state: State, near: float | None = None) -> float:
+        """The largest weight whose error is close to the least; of those near a given one, or of all."""
+        tried = [p for p in PRIORS if near is None or near / NEAR < p < near * NEAR]
+        scores = [self.score(state, prior) for prior in tried]
+        return max(p for p, s in zip(tried, scores, strict=True) if s <= CLOSE * min(scores))
 
     def values(self, state: State, prior: float) -> Float[np.ndarray, " t"]:
         """The numbers of all terms, the fitted ones from all data."""
-        everything = np.ones(PARTS, dtype=bool)
-        H, _ = self._reduced(everything, everything, prior)
-        return self.solve(H[None], state)[0]
+        return self.solve(self._eliminated(self.weighted[0], prior)[0][None], state)[0]
+
+    def link_values(self, state: State, prior: float) -> Float[np.ndarray, " n"]:
+        """The parameters of the links that go with `values`; realisable or not."""
+        _, K = self._eliminated(self.weighted[0], prior)
+        change = -K @ np.append(self.values(state, prior), -1.0)
+        return self.scaling @ (self.start + change)
 
     def solve(
         self, H: Float[np.ndarray, "folds t1 t1"], state: State
@@ -177,16 +205,23 @@ class CrossValidation:
             left = np.flatnonzero(bad.any(axis=1) & fitted.any(axis=1))
         return x
 
-    def _reduced(
-        self, fitted: np.ndarray, judged: np.ndarray, prior: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Products of terms and torques where the links have their best numbers for the fitted parts."""
+    def _eliminated(self, G: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
+        """Products of terms and torques where the links have their best numbers, `−K` times those."""
         n = self.links
-        G = self.weighted[fitted].sum(axis=0)
         K = np.linalg.solve(G[:n, :n] + prior * np.eye(n), G[:n, n:])
-        P = np.concatenate([-K, np.eye(len(G) - n)])
-        judged_rows = self.products[judged].sum(axis=0)
-        return G[n:, n:] - G[n:, :n] @ K, P.T @ judged_rows @ P
+        return G[n:, n:] - G[n:, :n] @ K, K
+
+    def _reduced(
+        self, G: np.ndarray, judged: np.ndarray, prior: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Products of terms and torques, of fitted and judged rows, without the links."""
+        H, K = self._eliminated(G, prior)
+        P = np.concatenate([-K, np.eye(len(H))])
+        out = np.empty((len(judged), *H.shape))
+        for k, own in enumerate(judged):
+            felt = np.flatnonzero(np.diagonal(own))  # a joint feels few of the columns
+            out[k] = P[felt].T @ own[np.ix_(felt, felt)] @ P[felt]
+        return H, out
 
 
 def _alike(fitted: Bool[np.ndarray, "folds t"], left: np.ndarray) -> list[np.ndarray]:
@@ -207,35 +242,36 @@ def choose(check: CrossValidation, state: State) -> tuple[State, float]:
     left = check.rms(state, prior)
     with np.errstate(divide="ignore"):
         check.weigh(np.where(np.isfinite(left), np.maximum(left, 1.0 / check.weights), np.inf))
-    state, prior = _searched(check, state)
+    state, prior = _searched(check, state, prior)
     idle = state.fitted & (check.values(state, prior) == 0.0)
     return State(state.fitted & ~idle, state.value), prior
 
 
-def _searched(check: CrossValidation, state: State) -> tuple[State, float]:
+def _searched(
+    check: CrossValidation, state: State, near: float | None = None
+) -> tuple[State, float]:
     """Changes that pay, until there are none."""
-    prior = check.best_prior(state)
+    prior = check.best_prior(state, near)
     for _ in range(ROUNDS):
         now = check.score(state, prior)
         changes = _improvements(check, state, prior, now)
         if not changes:
             break
         together, homes = state, set()
-        for _, home, group, fitted, value in changes:
+        for _, home, change in changes:
             if home not in homes:
                 homes.add(home)
-                together = together.changed(group, fitted, value)
-        _, _, group, fitted, value = changes[0]
-        one = state.changed(group, fitted, value)
+                together = together.changed(*change)
+        one = state.changed(*changes[0][2])
         state = min((one, together), key=lambda s: check.score(s, prior))
-        prior = check.best_prior(state)
+        prior = check.best_prior(state, prior)
     return state, prior
 
 
 def _improvements(check: CrossValidation, state: State, prior: float, now: float) -> list:
-    """Changes that pay, the best one first: gain, degree of freedom, columns, whether fitted, value otherwise."""
-    found = []
-    for group, home in zip(check.terms.groups, check.terms.homes, strict=True):
+    """Changes that pay, the best one first: gain, degree of freedom, arguments of `State.changed`."""
+    found, terms = [], check.terms
+    for group, home, rivals in zip(terms.groups, terms.homes, terms.rivals, strict=True):
         columns = list(group)
         if not check.felt[columns].any():
             continue
@@ -245,10 +281,11 @@ def _improvements(check: CrossValidation, state: State, prior: float, now: float
             if fitted == is_fitted and (fitted or same):
                 continue
             simpler = is_fitted and not np.any(value)
-            needed = now * (-LOSS if simpler else GAIN)
-            gain = now - check.score(state.changed(group, fitted, value), prior)
+            needed = now * len(group) * (-LOSS if simpler else GAIN)
+            change = (group, fitted, value, rivals if fitted else ())
+            gain = now - check.score(state.changed(*change), prior)
             if gain > needed:
-                found.append((gain - needed, home, group, fitted, value))
+                found.append((gain - needed, home, change))
     return sorted(found, key=lambda change: -change[0])
 
 

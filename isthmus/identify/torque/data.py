@@ -74,11 +74,14 @@ class TorqueData:
     def columns(self, kept: np.ndarray, known: Float[np.ndarray, " p"]) -> TorqueData:
         """Only some of the parameters; the others have their `known` values."""
         others = np.setdiff1d(np.arange(len(known)), kept)
-        M = np.zeros((len(known) + 1, len(kept) + 1))  # new columns as combinations of the old ones
-        M[kept, np.arange(len(kept))] = 1.0
-        M[others, -1], M[-1, -1] = -known[others], 1.0
-        products = M.T @ self.products @ M
-        return dataclasses.replace(self, factors=self.factors @ M, products=products)
+        last = np.zeros(len(known) + 1)  # of the new columns, as a combination of the old ones
+        last[others], last[-1] = -known[others], 1.0
+        joined = lambda x, end: np.concatenate([x[..., kept], end[..., None]], axis=-1)
+        half = joined(self.products, self.products @ last)
+        products = np.swapaxes(joined(np.swapaxes(half, -1, -2), last @ half), -1, -2)
+        return dataclasses.replace(
+            self, factors=joined(self.factors, self.factors @ last), products=products
+        )
 
 
 def torque_data(
@@ -87,13 +90,15 @@ def torque_data(
     joints: tuple[str, ...],
     *,
     tilt: bool = False,
+    ripples: Sequence[tuple[int, int]] = (),
     lowpass: float | None = None,
 ) -> TorqueData:
     """The data of motions; NaN torques were not measured.
 
-    With `tilt`, two columns more: the torques of gravity of 1 m/s² along the axes of `horizontal(model)`. `lowpass`
-    [Hz]: `Y` goes through the filter that the torques have been through. The force of a stop is not known: the torque
-    of a joint that touches one is not used.
+    With `tilt`, two columns more: the torques of gravity of 1 m/s² along the axes of `horizontal(model)`. Two more for
+    each cogging in `ripples`: the degree of freedom, and periods in a turn. `lowpass` [Hz]: `Y` goes through the filter
+    that the torques have been through. The force of a stop is not known: the torque of a joint that touches one is not
+    used.
     """
     for rows in motions:
         _check(model, rows)
@@ -107,13 +112,18 @@ def torque_data(
     products = np.zeros(())
     for motion in motions:
         part = next(parts)
-        for where, piece, used in _pieces(model, motion, joints, tilt, lowpass):
-            piece = np.swapaxes(np.where(used[:, :, None], piece, 0.0), 0, 1)
-            factors = _joined(factors, piece)
-            products = products if products.ndim else np.zeros((PARTS, *factors.shape))
-            for k in np.unique(part[where]):
-                _add_products(products[k], piece[:, part[where] == k])
-                counts[k] += np.sum(used[part[where] == k], axis=0)
+        for where, piece, used in _pieces(model, motion, joints, tilt, ripples, lowpass):
+            if not factors.size:
+                factors = np.zeros((model.dof, piece.shape[2], piece.shape[2]))
+                products = np.zeros((PARTS, *factors.shape))
+            for j, felt in enumerate(np.any(piece != 0.0, axis=0)):
+                columns = np.flatnonzero(felt | np.any(factors[j] != 0.0, axis=0))
+                own, parts_j = piece[used[:, j], j][:, columns], part[where][used[:, j]]
+                _add_rows(factors[j], own, columns)
+                for k in np.unique(parts_j):
+                    some = own[parts_j == k]
+                    products[k, j][np.ix_(columns, columns)] += some.T @ some
+                    counts[k, j] += len(some)
     if not counts.any():
         raise BadMotion("no torque was measured while its joint was off its stops.")
     return TorqueData(factors, counts.sum(axis=0), products, counts)
@@ -142,7 +152,12 @@ def horizontal(model: Model) -> tuple[int, int]:
 
 
 def _pieces(
-    model: Model, motion: Rows, joints: tuple[str, ...], tilt: bool, lowpass: float | None
+    model: Model,
+    motion: Rows,
+    joints: tuple[str, ...],
+    tilt: bool,
+    ripples: Sequence[tuple[int, int]],
+    lowpass: float | None,
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Rows `[Y | τ − known]` in pieces: where they are in the motion, they (rows, dof, p1), and which are used."""
     found, axes = [], horizontal(model) if tilt else ()
@@ -150,7 +165,8 @@ def _pieces(
         where = slice(start, min(start + PIECE, len(motion.q)))
         given = (motion.q, motion.v, motion.a, np.nan_to_num(motion.tau))
         Y, known, stopped = _rows(model, *(x[where] for x in given), joints, axes)
-        piece = np.concatenate([Y, -known[:, :, None]], axis=2)
+        waves = _waves(model, motion.q[where], ripples)
+        piece = np.concatenate([Y, waves, -known[:, :, None]], axis=2)
         used = np.isfinite(motion.tau[where]) & ~stopped
         if lowpass is None:
             piece[:, :, -1] += motion.tau[where]
@@ -162,6 +178,35 @@ def _pieces(
         whole = filtered(whole, motion.step, lowpass)
         whole[:, :, -1] += motion.tau
         yield slice(0, len(whole)), whole, used
+
+
+def turning(model: Model) -> dict[int, int]:
+    """Degrees of freedom of revolute joints that do not cog in the description -> place in `q`."""
+    spans = enumerate(zip(model.layout.q_own, model.layout.v_own, strict=True))
+    return {
+        v: q
+        for i, ((q, _), (v, _)) in spans
+        if model.joint_kinds[i] == "revolute" and v not in model.cogging
+    }
+
+
+def turned(model: Model, motions: Sequence[Rows]) -> dict[int, float]:
+    """Degree of freedom -> range of its angle in rows with a torque [rad], for those of `turning`."""
+    used = np.concatenate([m.q[np.isfinite(m.tau).any(axis=1)] for m in motions])
+    used = used[np.isfinite(used).all(axis=1)]
+    return {k: float(np.ptp(used[:, at])) if len(used) else 0.0 for k, at in turning(model).items()}
+
+
+def _waves(
+    model: Model, q: Float[np.ndarray, "rows nq"], ripples: Sequence[tuple[int, int]]
+) -> Float[np.ndarray, "rows dof columns"]:
+    """Motor torques against a cogging of 1 N·m, sine and cosine, for each of `ripples`."""
+    out = np.zeros((len(q), model.dof, 2 * len(ripples)))
+    places = turning(model)
+    for k, (dof, periods) in enumerate(ripples):
+        angle = periods * q[:, places[dof]]
+        out[:, dof, 2 * k], out[:, dof, 2 * k + 1] = -np.sin(angle), -np.cos(angle)
+    return out
 
 
 def filtered(x: np.ndarray, step: float | None, lowpass: float) -> np.ndarray:
@@ -189,15 +234,13 @@ def predicted_torque(
     same = {
         name: getattr(model, name) for name in ("gravity", "link_mass", "link_com", "link_inertia")
     }
-    pi = parameter_vector(model, joints=OF_JOINT)
-    Y = _pieces(
-        dataclasses.replace(like, **same),
-        dataclasses.replace(rows, tau=0.0 * rows.v),
-        OF_JOINT,
-        True,
-        None,
-    )
-    tau = np.concatenate([piece[:, :, : len(pi)] @ pi - piece[:, :, -1] for _, piece, _ in Y])
+    pi, level = parameter_vector(model, joints=OF_JOINT), dataclasses.replace(like, **same)
+    new = sorted({*model.cogging} - {*like.cogging})
+    sizes = np.stack([model.joint_cogging_sin, model.joint_cogging_cos], axis=1)[new].ravel()
+    ripples = [(k, int(np.asarray(model.joint_cogging_periods)[k])) for k in new]
+    Y = _pieces(level, dataclasses.replace(rows, tau=0.0 * rows.v), OF_JOINT, True, ripples, None)
+    whole = np.concatenate([pi, np.zeros(2), sizes, [-1.0]])
+    tau = np.concatenate([piece @ whole for _, piece, _ in Y])
     return tau if lowpass is None else filtered(tau, rows.step, lowpass)
 
 
@@ -245,24 +288,11 @@ def _row(
     return Y, known, limit_torque(plain, q, v)
 
 
-def _joined(factors: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The factors with further rows; square, filled up with zeros. A joint feels few of the columns."""
-    width = rows.shape[2]
-    found = np.zeros((len(rows), width, width))
-    for j, new in enumerate(rows):
-        old = factors[j] if factors.size else np.zeros((0, width))
-        whole = np.concatenate([old[np.any(old != 0.0, axis=1)], new])
-        felt = np.any(whole != 0.0, axis=0)
-        R = np.asarray(np.linalg.qr(whole[:, felt], mode="r"))
-        found[j, : len(R), felt] = R.T
-    return found
-
-
-def _add_products(products: np.ndarray, rows: np.ndarray) -> None:
-    """Adds `rowsᵀ rows` of each degree of freedom, (dof, p1, p1), in place."""
-    for total, own in zip(products, rows, strict=True):
-        felt = np.flatnonzero(np.any(own != 0.0, axis=0))
-        total[np.ix_(felt, felt)] += own[:, felt].T @ own[:, felt]
+def _add_rows(factor: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+    """Takes rows of these columns into a square factor, in place; all its other columns are zero."""
+    old = factor[np.any(factor != 0.0, axis=1)][:, columns]
+    R = np.asarray(np.linalg.qr(np.concatenate([old, rows]), mode="r"))
+    factor[: len(R), columns] = R
 
 
 def _check(model: Model, rows: Rows) -> None:

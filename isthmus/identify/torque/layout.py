@@ -1,4 +1,4 @@
-"""Which number stands where in the parameters of a torque fit: links, then joints, then a tilt of the base."""
+"""Which number stands where in the parameters of a torque fit: links, joints, a tilt of the base, cogging."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from isthmus.identify.torque.result import Term
 from isthmus.model.model import Model
 from isthmus.motion.files import dof_names
 
-TILT = "tilt"
+TILT, COGGING = "tilt", "cogging"
+PERIODS = (2, 3, 4, 5, 6)
+"""Of cogging, in a turn, that are tried; one period in a turn looks like gravity."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Columns of the regressor that may be fitted: links that weigh something, joints of one coordinate, gravity."""
+    """Columns that may be fitted: links that weigh something, joints of one coordinate, gravity, cogging."""
 
     tried: tuple[str, ...]
     names: tuple[str, ...]
@@ -29,42 +31,75 @@ class Layout:
     joints: np.ndarray
     tilt: np.ndarray
     """Two columns, or none."""
+    ripples: tuple[tuple[int, int], ...]
+    """Degree of freedom and periods in a turn of each cogging that may be fitted: two columns each, the last ones."""
 
     @classmethod
-    def of(cls, model: Model, tried: tuple[str, ...], tilt: bool) -> Layout:
-        """The columns for these terms of the joints."""
+    def of(
+        cls, model: Model, tried: tuple[str, ...], tilt: bool, turned: dict[int, float]
+    ) -> Layout:
+        """The columns for these terms of the joints; `turned`: degree of freedom -> range of its angle [rad].
+
+        Cogging is tried where a whole period of it was seen: less cannot be told from springs and gravity.
+        """
         names = parameter_names(model, joints=tried)
         links = np.flatnonzero(np.repeat(np.asarray(model.link_mass) > 0.0, 10))
         joints = np.flatnonzero(np.tile(single(model), len(tried))) + 10 * len(model.link_names)
-        extra = len(names) + np.arange(2 if tilt else 0)
-        names = (*names, *(f"gravity {k}" for k in range(len(extra))))
-        return cls(tried, names, tuple(dof_names(model)), links, joints, extra)
+        extra, dofs = len(names) + np.arange(2 if tilt else 0), tuple(dof_names(model))
+        ripples = [(k, n) for k, x in turned.items() for n in PERIODS if n * x >= 2.0 * np.pi]
+        gravity = (f"gravity {k}" for k in range(len(extra)))
+        names = (*names, *gravity, *(x for k, n in ripples for x in cogging_names(dofs[k], n)))
+        return cls(tried, names, dofs, links, joints, extra, tuple(ripples))
 
     def described(self, model: Model) -> Float[np.ndarray, " columns"]:
-        """All numbers of the model; a tilt is none."""
-        return np.append(parameter_vector(model, joints=self.tried), np.zeros(len(self.tilt)))
+        """All numbers of the model; a tilt and cogging are none."""
+        own = parameter_vector(model, joints=self.tried)
+        return np.append(own, np.zeros(len(self.names) - len(own)))
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The columns behind the links that the realisable model has numbers for: joints, cogging."""
+        last = len(self.names)
+        return np.concatenate([self.joints, np.arange(last - 2 * len(self.ripples), last)])
 
     @property
     def terms(self) -> np.ndarray:
         """The columns behind the links that may be fitted."""
-        return np.concatenate([self.joints, self.tilt])
+        return np.concatenate([self.numbers, self.tilt])
 
     @property
     def places(self) -> list[tuple[str, int]]:
-        """Term and degree of freedom of each number of a joint."""
-        first = len(self.names) - len(self.tilt) - len(self.tried) * len(self.dofs)
+        """Term and degree of freedom of each of `numbers`."""
+        of_joints = len(self.tried) * len(self.dofs)
+        first = len(self.names) - len(self.tilt) - 2 * len(self.ripples) - of_joints
         rows = [divmod(int(k) - first, len(self.dofs)) for k in self.joints]
-        return [(self.tried[term], dof) for term, dof in rows]
+        joints = [(self.tried[term], dof) for term, dof in rows]
+        return joints + [(COGGING, dof) for dof, _ in self.ripples for _ in range(2)]
+
+    def cogging(self, whole: Float[np.ndarray, " columns"]) -> dict[int, tuple[int, float, float]]:
+        """Degree of freedom -> periods in a turn, factor of the sine and of the cosine [N·m], where there is one."""
+        pairs = whole[len(whole) - 2 * len(self.ripples) :].reshape(-1, 2).tolist()
+        return {
+            dof: (n, *pair) for (dof, n), pair in zip(self.ripples, pairs, strict=True) if any(pair)
+        }
 
     def limits(self, described: Float[np.ndarray, " t"]) -> Terms:
         """What the numbers of the terms may be; friction that grows as fast as the load would block the joint."""
         count, places = len(self.joints), self.places
         most = [1.0 if name == "load_friction" else np.inf for name, _ in places]
-        positive = [name != "offset" for name, _ in places]
-        tilt = [tuple(range(count, count + 2))] if len(self.tilt) else []
+        positive = [name not in ("offset", COGGING) for name, _ in places]
+        pairs = [(k, k + 1) for k in range(count, count + 2 * len(self.ripples), 2)]
+        tilt = [(len(places), len(places) + 1)] if len(self.tilt) else []
+        groups = (*((k,) for k in range(count)), *pairs, *tilt)
+        homes = tuple(places[group[0]][1] if group[0] < len(places) else -1 for group in groups)
+        rivals = tuple(
+            tuple(k for pair in pairs if group in pairs and pair != group and places[pair[0]][1] == home for k in pair)
+            for group, home in zip(groups, homes, strict=True)
+        )  # fmt: skip
         return Terms(
-            (*((k,) for k in range(count)), *tilt),
-            (*(dof for _, dof in places), *(-1 for _ in tilt)),
+            groups,
+            homes,
+            rivals,
             described,
             np.array([*most, *(np.inf for _ in self.tilt)]),
             np.array([*positive, *(False for _ in self.tilt)], dtype=bool),
@@ -80,7 +115,11 @@ class Layout:
         """For each term: where it is fitted, where zero is better than the description, and the errors."""
         return tuple(
             self._term(check, state, prior, name)
-            for name in (*self.tried, *([TILT] if len(self.tilt) else []))
+            for name in (
+                *self.tried,
+                *([COGGING] if self.ripples else []),
+                *([TILT] if len(self.tilt) else []),
+            )
         )
 
     def _term(self, check: CrossValidation, state: State, prior: float, name: str) -> Term:
@@ -95,7 +134,7 @@ class Layout:
                 State(state.fitted & ~own, np.where(fitted, described, state.value)),
             )
         else:
-            where, other = own, State(state.fitted | own, state.value)
+            where, other = own, State(state.fitted | self._first(own), state.value)
         dofs = [k for k in dict.fromkeys(places[i][1] for i in np.flatnonzero(where)) if k >= 0]
         mean = lambda s: _rms(check.errors(s, prior), dofs)
         errors = mean(state), mean(other)
@@ -103,6 +142,21 @@ class Layout:
             dict.fromkeys(self.dofs[places[i][1]] if places[i][1] >= 0 else "base" for i in np.flatnonzero(mask))
         )  # fmt: skip
         return Term(name, names(fitted), names(zero), errors if fitted.any() else errors[::-1])
+
+    def _first(self, own: np.ndarray) -> np.ndarray:
+        """Of the numbers of a term, the cogging of fewest periods only: a joint has one."""
+        firsts = dict(self.ripples[::-1])
+        cogging = np.array(
+            [n != firsts[dof] for dof, n in self.ripples for _ in range(2)], dtype=bool
+        )
+        out = own.copy()
+        out[len(self.joints) : len(self.joints) + len(cogging)] &= ~cogging
+        return out
+
+
+def cogging_names(dof: str, periods: int) -> tuple[str, str]:
+    """What the two numbers of a cogging are called."""
+    return f"cogging sin {periods}q of {dof!r}", f"cogging cos {periods}q of {dof!r}"
 
 
 def single(model: Model) -> np.ndarray:

@@ -13,13 +13,13 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from isthmus.blas import on_one_thread
 from isthmus.errors import BadMotion, BadOption, FitWarning, did_you_mean
 from isthmus.identify.torque.base_parameters import BaseParameters, base_parameters
 from isthmus.identify.torque.choose import CrossValidation, State, choose
-from isthmus.identify.torque.data import Rows, TorqueData, horizontal, torque_data
+from isthmus.identify.torque.data import Rows, TorqueData, horizontal, torque_data, turned
 from isthmus.identify.torque.layout import Layout, single
 from isthmus.identify.torque.realisable import Prior, nearest_realisable, scaled_links
 from isthmus.identify.torque.regressor import (
@@ -40,6 +40,10 @@ QUIET = 1e-6
 """Noise below this share of the torques is taken for that."""
 SHARE = 1e-3
 """A number of a joint that is zero in the model starts where it makes this share of the torques."""
+CONTRADICTION = 0.1
+"""Share of a joint's typical speed by which slopes of positions and recorded velocities may differ."""
+OUTLIER = 6.0
+"""So many deviations they may differ, too."""
 FAR = 3.0
 """A mass that changes by more than this factor is reported."""
 
@@ -60,7 +64,8 @@ def torque_fit(
         tau: NaN where it was not measured; of a base that nothing drives it is zero, not NaN.
         joints: which numbers of revolute and prismatic joints are fitted too: `armature`, `damping`, `friction`,
             `stiction`, `load_friction`, `stiffness`, `offset`. Those that are not stay as they are, as do stops. None:
-            each of them, on each joint, where cross-validation supports it, and a tilt of the base (`gravity`) too.
+            each of them, on each joint, where cross-validation supports it, and cogging and a tilt of the base
+            (`gravity`) too.
         prior: how much a change of the model counts: with 1, changing an inertia by a factor of e costs about as
             much as residuals one standard deviation larger in one row. Combinations that the motion determines well are
             not affected. None: chosen by cross-validation.
@@ -102,7 +107,10 @@ def torque_rows(
     window: int = 9,
     order: int = 3,
 ) -> Rows:
-    """Positions, velocities, accelerations and torques of a motion, row by row."""
+    """Positions, velocities, accelerations and torques of a motion, row by row.
+
+    Torques are NaN where recorded positions and velocities contradict each other, as where filters end.
+    """
     if torque not in motion.signals:
         hint = did_you_mean(torque, motion.signals)
         raise BadMotion(
@@ -110,7 +118,7 @@ def torque_rows(
         )
     if motion.joints:
         motion = motion.matched(model)
-    if motion.v is None:
+    if derived := motion.v is None:
         motion = motion.velocities(window=window, order=order)
     t, q, v = (np.asarray(x, dtype=np.float64) for x in (motion.t, motion.q, motion.v))
     if t.ndim != 1:
@@ -121,7 +129,23 @@ def torque_rows(
         a = LocalFit(t, np.arange(len(t)), window, order)(v)[1]
     step = float(np.mean(np.diff(t))) if len(t) > 1 else None
     a, tau = (np.asarray(x, dtype=np.float64) for x in (a, motion.signals[torque]))
+    if not derived and q.shape == v.shape and len(t) >= window:
+        wrong = _contradictory(LocalFit(t, np.arange(len(t)), window, order)(q)[1] - v, v)
+        tau = np.where(wrong[:, None], np.nan, tau)
     return Rows(q, v, a, tau, step)
+
+
+def _contradictory(
+    off: Float[np.ndarray, "rows dof"], v: Float[np.ndarray, "rows dof"]
+) -> Bool[np.ndarray, " rows"]:
+    """Rows where a slope of positions is off from the velocity by far more than typical [rad/s, m/s]."""
+    known = np.isfinite(off)
+    typical = 1.4826 * np.array(
+        [np.median(np.abs(x[k])) if k.any() else 0.0 for x, k in zip(off.T, known.T, strict=True)]
+    )
+    size = np.sqrt(np.nansum(v**2, axis=0) / np.maximum(np.sum(np.isfinite(v), axis=0), 1))
+    most = np.maximum(CONTRADICTION * size, OUTLIER * typical)
+    return np.any(known & (np.abs(np.where(known, off, 0.0)) > most), axis=1)
 
 
 def _each(motions: Motion | Sequence[Motion]) -> list[Motion]:
@@ -140,8 +164,11 @@ def fit_rows(
         raise BadOption(f"prior is {prior}; it must be positive: it chooses where torques do not.")
     tried = OF_JOINT if joints is None else ordered(joints)
     can_tilt = joints is None and bool(single(model).all()) and bool(np.any(model.gravity))
-    layout = Layout.of(model, tried, can_tilt)
-    load = lambda m: torque_data(m, rows, tried, tilt=can_tilt, lowpass=lowpass)
+    layout = Layout.of(model, tried, can_tilt, turned(model, rows) if joints is None else {})
+    load = lambda m: torque_data(
+        dataclasses.replace(m, cogging=model.cogging),  # what is found of it is in columns
+        rows, tried, tilt=can_tilt, ripples=layout.ripples, lowpass=lowpass,
+    )  # fmt: skip
     with on_one_thread():
         data = load(model)
         check = _cross_validation(model, layout, data)
@@ -157,7 +184,7 @@ def fit_rows(
             tilt := chosen.tilt.any()
         ):  # its columns are those of the old masses: once more with the new ones
             first = _tilted(model, chosen.tilt)
-            data = load(_nearest(model, first, load(first), chosen)[0])
+            data = load(_with_links(first, layout, check.link_values(state, chosen.prior)))
             check.show(_candidates(model, layout, data))
         level = _tilted(first, chosen.tilt) if tilt else model
         found, base, numbers, rms = _nearest(model, level, data, chosen)
@@ -186,7 +213,7 @@ class Chosen:
     @property
     def tilt(self) -> Float[np.ndarray, " axes"]:
         """The change of gravity along `horizontal` [m/s²]."""
-        return self.values[len(self.layout.joints) :]
+        return self.values[len(self.layout.numbers) :]
 
 
 def _candidates(model: Model, layout: Layout, data: TorqueData) -> TorqueData:
@@ -207,8 +234,8 @@ def _nearest(model: Model, level: Model, data: TorqueData, chosen: Chosen):
     layout, values = chosen.layout, chosen.values
     known, now = layout.described(level), layout.described(model)
     known[layout.terms] = values
-    fitted = chosen.state.fitted[: len(layout.joints)]
-    kept = np.concatenate([layout.links, layout.joints[fitted]])
+    fitted = chosen.state.fitted[: len(layout.numbers)]
+    kept = np.concatenate([layout.links, layout.numbers[fitted]])
     some = data.columns(kept, known)
     base = base_parameters(some.factors[:, :, :-1], [layout.names[k] for k in kept])
     beta, error, best = _least_squares(some, base)
@@ -216,7 +243,7 @@ def _nearest(model: Model, level: Model, data: TorqueData, chosen: Chosen):
     before = _prior(some, known[kept], len(layout.links), chosen, fitted)
     whole = known.copy()
     whole[kept] = nearest_realisable(W[:, :-1], W[:, -1], before, weight=chosen.prior)
-    found = _with_parameters(level, whole[: len(whole) - len(layout.tilt)], layout.tried)
+    found = _with_parameters(level, whole, layout)
     numbers = base.of(now[kept]), beta, error, base.of(whole[kept])
     return found, base, numbers, (some.residual(best), some.residual(whole[kept]))
 
@@ -305,18 +332,28 @@ def _prior(
     return Prior(now[:links].reshape(-1, 10), scale[positive], free)
 
 
-def _with_parameters(model: Model, pi: np.ndarray, joints: Sequence[str]) -> Model:
-    """The model with these parameters."""
-    links = len(model.link_names)
-    mass, com, inertia = (
-        np.array(x) for x in (model.link_mass, model.link_com, model.link_inertia)
-    )
-    for i, ten in enumerate(pi[: 10 * links].reshape(links, 10)):
-        if mass[i] > 0.0:
-            mass[i], com[i], inertia[i] = link_of(ten)
-    changes = {"link_mass": mass, "link_com": com, "link_inertia": inertia}
-    for word, numbers in zip(joints, pi[10 * links :].reshape(len(joints), model.dof), strict=True):
+def _with_parameters(model: Model, pi: np.ndarray, layout: Layout) -> Model:
+    """The model with these parameters; gravity is its own."""
+    links, joints = len(model.link_names), layout.tried
+    changes = {}
+    of_joints = pi[10 * links :][: len(joints) * model.dof].reshape(len(joints), model.dof)
+    for word, numbers in zip(joints, of_joints, strict=True):
         changes[LEAVES[word]] = numbers
         leaf = LEAVES[word].replace("joint_", "joint/", 1)
         changes |= switched_on(model, leaf, np.flatnonzero(numbers).tolist())
-    return dataclasses.replace(model, **changes)
+    if ripples := layout.cogging(pi):
+        changes |= switched_on(model, "joint/cogging_sin", list(ripples))
+        for k, name in enumerate(("periods", "sin", "cos")):
+            leaf = f"joint_cogging_{name}"
+            changes[leaf] = np.array(getattr(model, leaf), dtype=np.float64)
+            changes[leaf][list(ripples)] = [three[k] for three in ripples.values()]
+    return _with_links(dataclasses.replace(model, **changes), layout, pi[layout.links])
+
+
+def _with_links(model: Model, layout: Layout, tens: np.ndarray) -> Model:
+    """The model whose links that weigh something have these numbers, ten each."""
+    names = ("link_mass", "link_com", "link_inertia")
+    mass, com, inertia = changes = [np.array(getattr(model, name)) for name in names]
+    for i, ten in zip(layout.links[::10] // 10, tens.reshape(-1, 10), strict=True):
+        mass[i], com[i], inertia[i] = link_of(ten)
+    return dataclasses.replace(model, **dict(zip(names, changes, strict=True)))

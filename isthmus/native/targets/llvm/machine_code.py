@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import os
 import threading
 
 import llvmlite
@@ -18,6 +19,8 @@ from isthmus.native.targets.llvm.processor import has_fma, processor
 from isthmus.native.targets.target import Loaded
 
 _LOCK = threading.Lock()
+VARIABLE = "ISTHMUS_OPTIMISE"
+"""Set to 0, all code is compiled in haste: the same numbers, for programs that compile longer than they run."""
 ENTRIES = ("single", "map", "handler")
 THOROUGH = 5000
 """Lines of LLVM text up to which code for one world is optimised at length."""
@@ -79,6 +82,8 @@ class Effort:
 
 def effort_for(text: str, lanes: int, brief: bool = False) -> Effort:
     """How much work the code of `text` is worth; `brief`: it will run so rarely that compiling costs more."""
+    if os.environ.get(VARIABLE, "").strip() == "0":
+        return Effort(0, thorough=False)
     lines = text.count("\n")
     if lines < THOROUGH:
         return Effort(2, lanes == 1, lanes == 1 and MAP in text)

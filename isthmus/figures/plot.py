@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 
 from isthmus.disk import check_target, whole_file
+from isthmus.errors import BadMotion
+from isthmus.model.joints import JOINTS
 from isthmus.model.model import Model
-from isthmus.motion.files import coordinate_names, dof_names
+from isthmus.motion.files import names_of
 from isthmus.motion.motion import Motion
+from isthmus.motion.spans import UNKNOWN, JointList, joints_of, spans
 from isthmus.palette import FAINT, GRID, INK, SERIES
 
 KINDS = (".png", ".svg", ".pdf")
@@ -44,24 +47,43 @@ class _Row:
 
 def plot_motion(model: Model, motion: Motion) -> Any:
     """A matplotlib figure of a motion's positions (left) and velocities (right); save it with `save_figure`."""
+    return _plotted(model.name, joints_of(model), motion.t, motion.q, motion.v)
+
+
+def plot_of_motion(motion: Motion) -> Any:
+    """The same of a motion without its model; of a batch, its first motion."""
+    if motion.q is None:
+        raise BadMotion("a motion without positions has nothing to plot.")
+    q, v, many = motion.q, motion.v, np.ndim(motion.q) - 2
+    joints = motion.joints or tuple((f"q[{k}]", UNKNOWN) for k in range(np.shape(q)[-1]))
+    first = lambda x: None if x is None else np.asarray(x)[(0,) * (np.ndim(x) - 2)]
+    t = np.asarray(motion.t)[(0,) * (np.ndim(motion.t) - 1)]
+    name = motion.about.name or "motion"
+    title = f"{name} (the first of {np.shape(q)[0]})" if many else name
+    return _plotted(title, joints, t, first(q), first(v))
+
+
+def _plotted(name: str, joints: JointList, t: Any, q: Any, v: Any) -> Any:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    rows = _rows(model)
+    rows = _rows(joints)
+    v = np.full((len(q), sum(len(s.v) for s in spans(joints))), np.nan) if v is None else v
     shown, hidden = rows[:ROWS], sum(len(row.q) for row in rows[ROWS:])
     space = ConstrainedLayoutEngine(h_pad=0.09, w_pad=0.09)
     figure = Figure(figsize=(11.0, 0.9 + 2.9 * max(1, len(shown))), layout=space)
     more = f" ({hidden} coordinates not shown)" if hidden else ""
-    figure.suptitle(f"{shown_name(model.name)}{more}", x=0.01, ha="left", fontsize=13, color=INK)
+    figure.suptitle(f"{shown_name(name)}{more}", x=0.01, ha="left", fontsize=13, color=INK)
     if not shown:
         figure.text(0.5, 0.4, "nothing here can move", ha="center", color=INK)
         return figure
     panels = figure.subplots(len(shown), 2, sharex=True, squeeze=False)
-    stride = 1 + (len(motion) - 1) // POINTS
-    t, q, v = (_finite(x)[::stride] for x in (motion.t, motion.q, motion.v))
+    stride = 1 + (len(t) - 1) // POINTS
+    t, q, v = (_finite(x)[::stride] for x in (t, q, v))
+    all_q, all_v = names_of(joints, 0), names_of(joints, 1)
     for row, (left, right) in zip(shown, panels, strict=True):
-        names_q = [coordinate_names(model)[k] for k in row.q]
-        names_v = [dof_names(model)[k] for k in row.v]
+        names_q = [all_q[k] for k in row.q]
+        names_v = [all_v[k] for k in row.v]
         _draw(left, t, q[:, row.q], f"{row.title} [{row.unit_q}]")
         turning = "angular velocity" if row.title == "quaternion" else "velocity"
         _draw(right, t, v[:, row.v], f"{turning} [{row.unit_v}]")
@@ -83,16 +105,14 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
         figure.savefig(file, format=Path(path).suffix.lower()[1:], dpi=150)
 
 
-def _rows(model: Model) -> list[_Row]:
+def _rows(joints: JointList) -> list[_Row]:
     """Angles, lengths, then orientations; each in rows of at most `MAX_LINES` lines."""
     angles, lengths, turns = (_Row("angle", "rad", "rad/s", [], []),
                               _Row("position", "m", "m/s", [], []),
                               _Row("quaternion", "1", "rad/s", [], []))  # fmt: skip
-    for i, (span_q, span_v) in enumerate(zip(model.layout.q_own, model.layout.v_own, strict=True)):
-        q, v = list(range(*span_q)), list(range(*span_v))
-        if not q:
-            continue
-        straight = model.kind(i).units.count("m")
+    for span in spans(joints):
+        q, v = list(span.q), list(span.v)
+        straight = 0 if span.kind == UNKNOWN else JOINTS[span.kind].units.count("m")
         lengths.q.extend(q[:straight])
         lengths.v.extend(v[:straight])
         others = angles if len(q) == len(v) else turns

@@ -7,8 +7,8 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption
+from isthmus.figures.plot import MAX_LINES, plot_motion, save_figure
 from isthmus.motion.files import coordinate_names
-from isthmus.view.plot import MAX_LINES, plot_motion, save_figure
 
 
 def motion_of(model: ist.Model, rows: int = 50) -> ist.Motion:

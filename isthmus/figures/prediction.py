@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from isthmus.errors import BadOption
+from isthmus.figures.plot import shown_name
+from isthmus.identify.fit import Fit
 from isthmus.identify.predict import Prediction
 from isthmus.palette import FAINT, GRID, INK, VERMILION
-from isthmus.report.gather import Curve, runs_at
-from isthmus.view.plot import shown_name
+from isthmus.report.gather import Curve, Run, as_fitted, runs_at, runs_of
 
 PANELS = 24
 """So many are drawn; the title says how many are not."""
@@ -18,11 +21,26 @@ ACROSS = 3
 
 def plot_prediction(prediction: Prediction) -> Any:
     """A matplotlib figure of what was measured and what was predicted; save it with `save_figure`."""
-    from matplotlib.figure import Figure  # slow to import
-
     problem, x = prediction.problem, prediction.x
     spans, points = problem.windows[1], np.stack([x, x])
     runs = runs_at(problem, problem.evaluation, spans, problem.logs, points, heldout=True)
+    return plot_runs(problem.template.name, runs)
+
+
+def plot_fit(fit: Fit) -> Any:
+    """The same of a fit, held-out runs first."""
+    if fit.problem is None:
+        raise BadOption(
+            "a fit that was loaded has no motions to plot; fit again, or plot fit.model's motions."
+        )
+    runs = runs_of(fit, as_fitted(fit, fit.problem))
+    return plot_runs(fit.model.name, sorted(runs, key=lambda run: not run.heldout))
+
+
+def plot_runs(name: str, runs: Sequence[Run]) -> Any:
+    """A panel for each number of each run."""
+    from matplotlib.figure import Figure  # slow to import
+
     pairs = [(run.name, curve) for run in runs for curve in run.curves]
     drawn = pairs[:PANELS]
     across = min(len(runs[0].curves) if 1 < len(runs[0].curves) <= ACROSS else ACROSS, len(drawn))
@@ -30,7 +48,7 @@ def plot_prediction(prediction: Prediction) -> Any:
     figure = Figure(figsize=(1.0 + 4.2 * across, 1.0 + 2.4 * down), layout="constrained")
     left = len(pairs) - len(drawn)
     more = f" ({left} more are not shown)" if left else ""
-    title = f"{shown_name(problem.template.name)}: measured and predicted{more}"
+    title = f"{shown_name(name)}: measured and predicted{more}"
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, color=INK)
     panels = figure.subplots(down, across, squeeze=False).ravel()
     for panel, (log, curve) in zip(panels, drawn, strict=False):

@@ -1,0 +1,174 @@
+"""Numbers of pushes: Levenberg-Marquardt on whole paths, derivatives by differences in lanes, and cross-validation."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from isthmus.experiments import push_model, push_quasistatic
+from isthmus.experiments.push_data import UNITS, Pushes, squares
+from isthmus.experiments.push_model import LOAD, load_names, weights_of
+from isthmus.experiments.tosses_model import Number
+from isthmus.identify.evaluate.abstract_evaluation import AbstractEvaluation, Normal
+from isthmus.identify.evaluate.dense_matrix import Dense
+from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
+
+DIFFERENCE = 0.05
+"""Step of a derivative, in first steps of the search."""
+PRIOR = 0.03
+"""Weight of the distance of shared numbers from their starts, in first steps of the search."""
+EVERY = 4
+"""Of the rows that are compared, a search takes one in so many."""
+WEIGHT_STEP = 0.3
+"""First step of a weight."""
+SLIPPERY = 0.6
+"""A second search starts with so much of the friction at the tip: whether the tip sticks or slides decides where a
+search ends."""
+
+ANALYTIC_START = {name: number.start for name, number in push_model.NUMBERS.items()}
+"""Where a search of the analytic model starts."""
+
+Numbers = dict[str, float]
+Batch = dict[str, np.ndarray]
+Predict = Callable[[Pushes, Batch], np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A simulator of pushes: what is free, and how strongly each number is held at its start."""
+
+    name: str
+    loads: float | None = None
+    """Weight of the load of each object; None: all objects carry their load alike."""
+    network: str | None = None
+    weights: float = 0.3
+    """Weight of the weights of the network."""
+    quasistatic: bool = False
+
+    @property
+    def predict(self) -> Predict:
+        """Poses (points, pushes, ROWS, 3) from numbers with an array for each."""
+        if self.quasistatic:
+            return push_quasistatic.predict
+        return functools.partial(push_model.predict, network=self.network)
+
+    def free(self, names: list[str]) -> dict[str, tuple[Number, float]]:
+        """The free numbers, and the weight of each one's distance from its start."""
+        shared = push_quasistatic.NUMBERS if self.quasistatic else push_model.NUMBERS
+        found = {name: (number, PRIOR) for name, number in shared.items()}
+        if self.loads is not None:
+            found |= dict.fromkeys(load_names(names), (LOAD, self.loads))
+        if self.network is not None:
+            found |= {
+                name: (Number(w, WEIGHT_STEP), self.weights) for name, w in weights_of(self.network).items()
+            }  # fmt: skip
+        return found
+
+
+class Paths(AbstractEvaluation):
+    """Half the mean square of the errors of pushes, and of the distance of the numbers from their starts."""
+
+    def __init__(self, line: Line, free: dict[str, tuple[Number, float]], pushes: Pushes) -> None:
+        self.line, self.numbers, self.pushes = line, {n: x for n, (x, _) in free.items()}, pushes
+        self.weight = np.array([weight for _, weight in free.values()])
+        self.evaluations = 0
+
+    @property
+    def low(self) -> np.ndarray:
+        return np.array([_coordinate(n, n.low) for n in self.numbers.values()])
+
+    @property
+    def high(self) -> np.ndarray:
+        return np.array([_coordinate(n, n.high) for n in self.numbers.values()])
+
+    @property
+    def data(self) -> int:
+        return 3 * len(self.pushes)
+
+    @property
+    def matrix_is_cheap(self) -> bool:
+        return False
+
+    @functools.cached_property
+    def bent(self) -> np.ndarray:
+        return np.zeros(len(self.numbers), dtype=bool)
+
+    def at(self, Z: np.ndarray) -> Batch:
+        """The numbers at points (points, n) of the search."""
+        return {
+            name: np.array([number.at(z) for z in Z[:, k]])
+            for k, (name, number) in enumerate(self.numbers.items())
+        }
+
+    def residuals(self, Z: np.ndarray) -> np.ndarray:
+        """(points, …); half the sum of their squares is the cost."""
+        self.evaluations += len(Z)
+        off = (self.line.predict(self.pushes, self.at(Z)) - self.pushes.objects)[:, :, ::EVERY]
+        off = np.clip(np.nan_to_num(off, nan=1.0), -1.0, 1.0)
+        units = np.array([1e3 / UNITS[0] / 2**0.5] * 2 + [np.degrees(1.0) / UNITS[1]])
+        off = off * units / np.sqrt(off.shape[1] * off.shape[2])
+        return np.concatenate([off.reshape(len(Z), -1), self.weight * Z], axis=1)
+
+    def cost(self, X: np.ndarray) -> np.ndarray:
+        return 0.5 * np.sum(np.square(self.residuals(X)), axis=1)
+
+    def normal(self, X: np.ndarray) -> Normal:
+        n = X.shape[1]
+        sign = np.where(self.high < X + DIFFERENCE, -DIFFERENCE, DIFFERENCE)
+        moved = X[:, None] + np.concatenate([np.zeros((1, n)), np.eye(n)]) * sign[:, None]
+        found = self.residuals(moved.reshape(-1, n)).reshape(len(X), n + 1, -1)
+        r = found[:, 0]
+        J = (found[:, 1:] - r[:, None]) / sign[:, :, None]
+        cost = 0.5 * np.sum(np.square(r), axis=1)
+        return Normal(cost, np.einsum("inm,im->in", J, r), Dense(np.einsum("inm,ikm->ink", J, J)))
+
+
+def _coordinate(number: Number, value: float) -> float:
+    """Where in the search a number has this value."""
+    if not np.isfinite(value):
+        return value
+    return (np.log(value / number.start) if number.log else value - number.start) / number.scale
+
+
+def fitted(line: Line, pushes: Pushes, steps: int, start: Numbers | None = None) -> Numbers:
+    """The numbers that follow these pushes best: the better one of two searches, from those of a simpler line."""
+    free = line.free(pushes.kinds)
+    given = start or {}
+    sticky = {name: given.get(name, number.start) for name, (number, _) in free.items()}
+    friction = "friction" if line.quasistatic else "tip_friction"
+    paths = Paths(line, free, pushes)
+    starts = [sticky, {**sticky, friction: SLIPPERY * sticky[friction]}]
+    Z = np.array([[_coordinate(free[n][0], x) for n, x in numbers.items()] for numbers in starts])
+    outcome = LevenbergMarquardt(steps=steps, tolerance=1e-5).search(paths, Z)
+    return {name: float(x[outcome.best]) for name, x in paths.at(outcome.x).items()}
+
+
+def predicted(line: Line, numbers: Numbers, pushes: Pushes) -> np.ndarray:
+    """Poses (pushes, ROWS, 3)."""
+    return line.predict(pushes, {name: np.array([x]) for name, x in numbers.items()})[0]
+
+
+def folds(pushes: Pushes, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(pushes to fit, pushes to score): each push is scored once, and each shape is in every fold."""
+    order = np.concatenate([np.arange(len(pushes.of([name]))) for name in pushes.kinds])
+    rank = np.empty(len(pushes), dtype=int)
+    rank[np.concatenate([pushes.of([name]) for name in pushes.kinds])] = order
+    return [
+        (np.flatnonzero(rank % parts != k), np.flatnonzero(rank % parts == k)) for k in range(parts)
+    ]
+
+
+def cross_validated(
+    line: Line, pushes: Pushes, parts: int, steps: int, starts: list[Numbers]
+) -> tuple[list[Numbers], np.ndarray]:
+    """The numbers found without each part, and mean squares (pushes, 2) of pushes that they have not seen."""
+    found, off = [], np.zeros((len(pushes), 2))
+    for (fit, score), start in zip(folds(pushes, parts), starts, strict=True):
+        numbers = fitted(line, pushes.pick(fit), steps, start)
+        part = pushes.pick(score)
+        off[score] = squares(predicted(line, numbers, part), part)
+        found.append(numbers)
+    return found, off

@@ -1,0 +1,234 @@
+"""What stands in the viewer: models with their motions, as pictures, and how they are simulated again."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from isthmus.entry import described
+from isthmus.errors import BadMotion, BadOption, IsthmusError, IsthmusWarning
+from isthmus.identify.fit import Fit
+from isthmus.model.coordinates import normalise
+from isthmus.model.model import Model
+from isthmus.model.state import Control, State
+from isthmus.motion.fields import CONTROL, EXTRA, FORCE
+from isthmus.motion.motion import Motion
+from isthmus.report.gather import Run, as_fitted, runs_of
+from isthmus.report.scene import can_be_drawn, scene
+from isthmus.scene.along import (
+    CONTACT,
+    Contacts,
+    contacts_at,
+    contacts_in,
+    pose_function,
+    poses_along,
+    signals_at,
+    velocities_along,
+)
+from isthmus.scene.scene import Take, key_points
+from isthmus.scene.solids import solids_of
+from isthmus.simulate.rollout import rollout
+
+RATE, LONGEST = 60.0, 3000
+"""Pictures each second, and of one motion, at most."""
+MOST_WORLDS = 16
+"""Worlds side by side, at most."""
+SECONDS, DT = 2.0, 1e-3
+"""Of a motion that nobody gave."""
+POSE = "link/pose"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class World:
+    """A mechanism with one motion."""
+
+    model: Model
+    take: Take
+    motion: Motion | None = None
+    """The rows behind the pictures; None: only pictures are known."""
+    still: bool = False
+    """Whether the motion is yet to be simulated."""
+
+    @property
+    def pictures(self) -> int:
+        """How many there are."""
+        return len(self.take.poses[0])
+
+
+def worlds_of(
+    model: Model, shown: Motion | Fit | Sequence[Motion] | None, measured: Motion | None = None
+) -> list[World]:
+    """The worlds that `ist.view` shows, side by side."""
+    if shown is None:
+        return [still(model)]
+    if isinstance(shown, Fit):
+        return _of_fit(shown, model)
+    given = [shown] if isinstance(shown, Motion) else list(shown)
+    if wrong := [x for x in given if not isinstance(x, Motion)]:
+        raise BadOption(f"view shows motions, a fit, or nothing, but not {described(wrong[0])}.")
+    runs = [run for motion in given for run in _single(motion)]
+    if not runs or len(runs) > MOST_WORLDS:
+        raise BadOption(
+            f"view shows from 1 to {MOST_WORLDS} worlds, but {len(runs)} motions were given."
+        )
+    ghost = None if measured is None else checked(model, measured)
+    return [of_motion(model, checked(model, run), ghost=ghost) for run in runs]
+
+
+def _single(motion: Motion) -> list[Motion]:
+    """A batch of motions one by one."""
+    if np.ndim(motion.t) < 2 and np.ndim(motion.q) < 3:
+        return [motion]
+    pick = lambda k: jax.tree.map(lambda x: np.asarray(x)[k], motion)
+    return [pick(k) for k in range(len(np.asarray(motion.q)))]
+
+
+def checked(model: Model, motion: Motion) -> Motion:
+    """A motion of this model, with the joints in its order."""
+    if motion.q is None:
+        raise BadMotion("a motion without positions cannot be viewed.")
+    ordered = motion.matched(model) if motion.joints else motion
+    if np.shape(ordered.q)[-1] != model.nq or len(np.asarray(ordered.q)) == 0:
+        raise BadMotion(
+            f"this motion has positions of shape {np.shape(ordered.q)}, and {model.name!r} has {model.nq} coordinates."
+        )
+    return ordered
+
+
+def _of_fit(fit: Fit, model: Model) -> list[World]:
+    """Held-out runs first, predicted with the fitted model; measured ones as ghosts."""
+    problem = fit.problem
+    if problem is None:
+        raise BadOption(
+            "a fit that was loaded has no motions: view(fit.model, motion) shows one of yours."
+        )
+    runs = [run for run in runs_of(fit, as_fitted(fit, problem)) if can_be_drawn(run)]
+    if not runs:
+        raise BadOption("this fit has no run with positions that could be viewed.")
+    shown = sorted(runs, key=lambda run: not run.heldout)
+    return [
+        World(model, take, _log(model, run))
+        for take, run in zip(scene(model, runs).takes, shown, strict=False)
+    ]
+
+
+def _log(model: Model, run: Run) -> Motion | None:
+    """What was measured in a run, from which it can be simulated again; None: no positions were."""
+    if run.q is None or not np.isfinite(run.q[0]).all():
+        return None
+    signals = {} if run.control.torque is None else {CONTROL: run.control.torque}
+    v = velocities_along(model, run.q, run.dt)
+    return Motion(run.dt * np.arange(run.rows), run.q, v, signals)
+
+
+# pictures --------------------------------------------------------------------------------------------------------
+
+
+def of_motion(model: Model, motion: Motion, *, ghost: Motion | None = None) -> World:
+    """A motion as pictures; `ghost`: what is drawn over it, at the same times."""
+    q = np.asarray(motion.q, dtype=np.float64)
+    dt = step_of(motion)
+    every = max(1, round(1.0 / (RATE * dt)), -(-len(q) // LONGEST))
+    poses = motion.signals.get(POSE)
+    seen = poses_along(model, q[::every]) if poses is None else np.asarray(poses)[::every]
+    touching = contacts_in(motion.signals)
+    if touching is not None:
+        touching = Contacts(*(x[::every] for x in touching))
+    elif model.contact_kinds and motion.v is not None:
+        v = np.asarray(motion.v, dtype=np.float64)[::every]
+        touching = contacts_at(model, q[::every], v, acting(model, motion, every), dt)
+    measured = None if ghost is None else _at_times(model, ghost, every * dt, len(seen))
+    name = motion.about.name or model.name
+    return World(model, Take(name, every * dt, seen, measured, touching), motion)
+
+
+def _at_times(model: Model, motion: Motion, seconds: float, pictures: int) -> np.ndarray:
+    """Poses of a motion at the times of another one's pictures; it stays where it ends."""
+    rows = np.round(seconds * np.arange(pictures) / step_of(motion)).astype(int)
+    return poses_along(model, np.asarray(motion.q)[np.minimum(rows, len(motion) - 1)])
+
+
+def step_of(motion: Motion) -> float:
+    """Time between two rows [s]."""
+    t = np.asarray(motion.t, dtype=np.float64)
+    return float((t[-1] - t[0]) / (len(t) - 1)) if len(t) > 1 and t[-1] > t[0] else DT
+
+
+def acting(model: Model, motion: Motion, every: int = 1) -> Control:
+    """What acted during a motion, every so many rows; what was not measured is zero."""
+    rows: dict[str, Any] = {
+        k: np.nan_to_num(np.asarray(x))[::every] for k, x in motion.signals.items()
+    }
+    extra = {k.removeprefix(EXTRA): x for k, x in rows.items() if k.startswith(EXTRA)}
+    return Control(torque=rows.get(CONTROL), force=rows.get(FORCE), extra=extra)
+
+
+def still(model: Model) -> World:
+    """The model at rest in its neutral position, free bodies on the ground: one picture, from which it can move."""
+    q, along = np.array(State.neutral(model).q), pose_function(model)
+    poses = along(q[None])
+    planes = [s for s, kind in enumerate(model.shape_kinds) if kind == "plane"]
+    if planes and model.joint_kinds[:1] == ("free",):
+        solids = [s for s in solids_of(model, 200)[0] if s.link >= 0]
+        low = key_points(solids, (), [poses], lambda vertices: vertices)[:, 2].min()
+        q[2] += max(0.0, float(model.shape_origin[planes[0]][2]) - low)
+        poses = along(q[None])
+    motion = Motion(np.zeros(1), q[None], np.zeros((1, model.dof)))
+    return World(model, Take(model.name, DT, poses), motion, still=True)
+
+
+# simulated again -------------------------------------------------------------------------------------------------
+
+
+def simulated(world: World, model: Model, q: np.ndarray) -> World:
+    """The world's motion again with the numbers of `model` from the positions `q`; what it was is the ghost."""
+    motion = world.motion
+    if motion is None:
+        raise BadOption("only pictures of this motion are known, so it cannot be simulated again.")
+    v = np.zeros(model.dof) if motion.v is None else np.asarray(motion.v)[0]
+    start = State(np.asarray(normalise(model, q)), np.nan_to_num(v))
+    dt = DT if world.still else step_of(motion)
+    given = None if world.still else acting(model, motion)
+    given = None if given is None or not jax.tree.leaves(given) else given
+    if given is not None:
+        given = jax.tree.map(lambda x: x[:-1], given)
+    steps = round(SECONDS / DT) if world.still else len(motion) - 1
+    record = [POSE, *(CONTACT if model.contact_kinds else ())]
+    with warnings.catch_warnings(), jax.enable_x64(True):
+        warnings.simplefilter("ignore", IsthmusWarning)
+        found = rollout(model, start, given, dt, steps if given is None else None, record)
+    now = of_motion(model, found)
+    return dataclasses.replace(now, take=dataclasses.replace(now.take, measured=_ghost(world, now)))
+
+
+def _ghost(world: World, now: World) -> np.ndarray | None:
+    """What was measured, else what was shown first, at the times of the new pictures."""
+    before = world.take.measured if world.take.measured is not None else world.take.predicted
+    if world.still or before is None:
+        return None
+    rows = np.round(np.arange(now.pictures) * now.take.seconds / world.take.seconds).astype(int)
+    return before[np.minimum(rows, len(before) - 1)]
+
+
+def signal_along(world: World, name: str) -> np.ndarray:
+    """A signal at every row of the world's motion, (rows, …)."""
+    motion = world.motion
+    if motion is None:
+        raise BadOption("only pictures of this motion are known, so its signals cannot be drawn.")
+    own: Mapping[str, Any] = {
+        "time": motion.t, "joint/position": motion.q, "joint/velocity": motion.v, **motion.signals
+    }  # fmt: skip
+    if own.get(name) is not None:
+        return np.asarray(own[name], dtype=np.float64)
+    if motion.v is None:
+        raise BadOption(f"{name} needs velocities: motion.velocities() computes them.")
+    q, v = np.asarray(motion.q, dtype=np.float64), np.asarray(motion.v, dtype=np.float64)
+    found = signals_at(world.model, q, v, acting(world.model, motion), step_of(motion), [name])
+    if name not in found:
+        raise IsthmusError(f"{name} is not known anywhere in this motion.")
+    return found[name]

@@ -1,0 +1,107 @@
+"""The elbow study runs on simulated tosses of two boxes on a hinge, and its numbers predict real ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.data.datasets_bodies import ELBOW_STEP
+from isthmus.experiments import elbow
+from isthmus.experiments.elbow import ELBOW
+from isthmus.experiments.elbow_data import errors, flight
+from isthmus.experiments.elbow_model import isthmus_simulator, mujoco_simulator
+from isthmus.experiments.run import Settings, reproduce
+from isthmus.experiments.tosses_body import MUJOCO_CONTACT
+from isthmus.experiments.tosses_data import GRAVITY, Tosses
+from isthmus.experiments.tosses_study import assessed
+
+ROWS = 60
+TRUTH = {name: number.start for name, number in ELBOW.free_numbers("penalty").items()} | {
+    "friction_first": 0.2, "com_y_first": 0.004, "mass": 1.2, "hinge_x": -0.033,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[Tosses, np.ndarray]:
+    """Eight tosses of unequal boxes, with backward differences as velocities; and the true ones."""
+    rng = np.random.default_rng(0)
+    count = 8
+    q = np.zeros((count, 8))
+    q[:, 2] = 0.25
+    q[:, 3:7] = rng.normal(size=(count, 4))
+    q[:, 3:7] /= np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)
+    q[:, 7] = rng.uniform(-3.0, 3.0, count)
+    v = rng.normal(size=(count, 7)) * np.array([0.5, 0.5, 0.2, 3.0, 3.0, 3.0, 2.0])
+    moved = isthmus_simulator("penalty")(TRUTH, q, v, ROWS)
+    recorded = v.copy()
+    recorded[:, 2] += 0.5 * GRAVITY * ELBOW_STEP
+    recorded[:, 3:] += 0.3  # what a difference of noisy frames is off by
+    return Tosses(moved, recorded, np.full(count, ROWS)), v
+
+
+def published(tosses: Tosses, path: Path) -> Path:
+    """The tosses in the published format."""
+    x = np.zeros((len(tosses), ROWS, 15))
+    x[:, :, :4], x[:, :, 4:7], x[:, :, 7] = (
+        tosses.q[:, :, 3:7],
+        tosses.q[:, :, :3],
+        tosses.q[:, :, 7],
+    )
+    x[:, 0, 8:11], x[:, 0, 11:14], x[:, 0, 14] = tosses.v[:, 3:6], tosses.v[:, :3], tosses.v[:, 6]
+    ends = ROWS * np.arange(len(tosses) + 1)
+    np.savez(path, x=x.reshape(-1, 15), offsets=ends, ids=np.arange(len(tosses)))
+    return path
+
+
+def test_the_flight_gives_the_start_of_boxes_that_move_each_other(made):
+    tosses, v = made
+    q, found = flight(tosses)(isthmus_simulator("penalty"), TRUTH)
+    np.testing.assert_allclose(q[:, :3], tosses.q[:, 0, :3], atol=1e-5)
+    np.testing.assert_allclose(found, v, atol=0.015)  # recorded: 0.3
+
+
+def test_the_peer_flies_with_the_same_numbers(made):
+    pytest.importorskip("mujoco")
+    tosses, v = made
+    simulate = mujoco_simulator()
+    off = lambda numbers: errors(
+        simulate({**numbers, **MUJOCO_CONTACT}, tosses.q[:, 0], v, 8), tosses.pick(np.arange(8), 8)
+    )
+    far, angle = off(TRUTH)
+    assert far.max() < 1e-3
+    assert angle.max() < 0.05
+    assert off({**TRUTH, "hinge_damping": 0.0})[1].mean() > 5 * angle.mean()
+
+
+def test_errors_are_means_over_both_boxes(made):
+    tosses, _ = made
+    moved = tosses.q.copy()
+    moved[:, :, 0] += 0.05
+    far, angle = errors(moved, tosses)
+    np.testing.assert_allclose(far, 0.5)
+    np.testing.assert_allclose(angle, 0.0, atol=1e-5)
+    turned = tosses.q.copy()
+    turned[:, :, 7] += np.radians(20.0)
+    np.testing.assert_allclose(errors(turned, tosses)[1], 10.0, rtol=1e-6)
+    assert (errors(np.full_like(moved, np.nan), tosses)[1] == 180.0).all()
+
+
+def test_simulated_tosses_of_boxes_go_through_the_whole_study(made, tmp_path):
+    pytest.importorskip("mujoco")
+    pytest.importorskip("cma")
+    path = published(made[0], tmp_path / "elbow.npz")
+    result = reproduce("elbow", Settings(quick=True, data=str(path)), tmp_path / "out")
+    off = result.numbers["errors"]
+    assert off["penalty"]["eight frames"][0] < off["MuJoCo, defaults"]["eight frames"][0]
+    assert "Cross-validation chose penalty" in result.notes[0]
+    assert (tmp_path / "out" / "errors.png").exists()
+    assert (tmp_path / "out" / "toss.png").exists()
+    saved = {"penalty": ist.load(tmp_path / "out" / "penalty.safetensors")}
+    later = elbow.judged(Settings(judge=str(path)), saved, result.numbers).numbers["errors"]
+    numbers = result.numbers["numbers"]["penalty"]
+    every = assessed(ELBOW, isthmus_simulator("penalty"), numbers, made[0])
+    for start, means in later["penalty"].items():
+        np.testing.assert_allclose(means, np.mean(every.off[start], axis=1), rtol=1e-6)

@@ -1,0 +1,156 @@
+"""The push study runs on simulated pushes, and its numbers predict real ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.errors import BadFile, BadOption
+from isthmus.experiments import push, push_model, push_quasistatic
+from isthmus.experiments.push_data import (
+    ROWS,
+    Pushes,
+    never_moves,
+    ratio,
+    recorded,
+    rms,
+    shape_of,
+    split,
+    squares,
+)
+from isthmus.experiments.push_fits import ANALYTIC_START, folds
+from isthmus.experiments.run import Settings, reproduce
+
+SQUARE = 0.03 * np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
+BAR = SQUARE * np.array([0.8, 1.3])
+WAY, SPEED, TIME = 0.01, 0.05, 0.4
+TIP = 0.00475
+FOUND = {
+    "offset_x": 0.0005, "offset_y": 0.0001, "radius": 0.0052, "delay": 0.0098, "tip_friction": 0.287,
+    "tip_speed": 0.0536, "ground_friction": 0.3236, "spread": -1.4904,
+}  # fmt: skip
+"""Of the analytic model, by the study, from all 50 real pushes."""
+
+
+def standing(names: tuple[str, ...], places: np.ndarray) -> Pushes:
+    """Objects at rest, and tips that go from beside their left sides along x; `places`: y of each tip [m]."""
+    shapes = {"rect1": shape_of("rect1", SQUARE), "bar": shape_of("bar", BAR)}
+    t = np.arange(0.0, TIME + 1e-9, 0.004)
+    tips = []
+    for name, y in zip(names, places, strict=True):
+        x = shapes[name].outline[0, 0] - TIP - 0.001 + np.minimum(SPEED * t, WAY)
+        tips.append(np.stack([x, np.full(len(t), y)], axis=1))
+    return Pushes(names, shapes, np.zeros((len(names), ROWS, 3)), (t,) * len(names), tuple(tips))
+
+
+def batch(**changed: float) -> dict[str, np.ndarray]:
+    """The numbers that a search starts from, some of them changed."""
+    return {name: np.array([x]) for name, x in {**ANALYTIC_START, **changed}.items()}
+
+
+@pytest.fixture(scope="module")
+def made() -> Pushes:
+    """Eight pushes of two objects whose tip is more slippery than a search starts from."""
+    names = ("rect1", "bar") * 4
+    pushes = standing(names, np.repeat([-0.012, -0.004, 0.006, 0.013], 2))
+    poses = push_model.predict(pushes, batch(tip_friction=0.15, load_bar_y=0.3))[0]
+    return Pushes(names, pushes.shapes, poses, pushes.times, pushes.tips)
+
+
+def published(pushes: Pushes, path: Path) -> Path:
+    """The pushes as the gathered file has them."""
+    arrays = {f"outline_{name}": shape.outline for name, shape in pushes.shapes.items()}
+    for i, (t, tip) in enumerate(zip(pushes.times, pushes.tips, strict=True)):
+        rows = np.linspace(0.0, t[-1], ROWS)
+        pose = pushes.objects[i] - np.array([0.0, 0.0, 0.5 * np.pi])
+        arrays[f"{i:02d}_object_pose"] = np.concatenate([rows[:, None], pose], axis=1)
+        arrays[f"{i:02d}_tip_pose"] = np.concatenate([t[:, None], tip, 0 * t[:, None]], axis=1)
+        arrays[f"{i:02d}_ft_wrench"] = np.concatenate([t[:, None], np.zeros((len(t), 3))], axis=1)
+    meta = np.array([(name, "0", "50", "0", "0", "0") for name in pushes.names])
+    np.savez(path, meta=meta, **arrays)
+    return path
+
+
+def test_a_push_through_the_middle_moves_an_object_with_the_tip_and_does_not_turn_it():
+    pushes = standing(("rect1", "bar"), np.zeros(2))
+    plain = {name: np.array([number.start]) for name, number in push_quasistatic.NUMBERS.items()}
+    ours, theirs = (
+        push_model.predict(pushes, batch())[0],
+        push_quasistatic.predict(pushes, plain)[0],
+    )
+    coasts = SPEED**2 / (2.0 * ANALYTIC_START["ground_friction"] * push_model.GRAVITY)
+    np.testing.assert_allclose(theirs[:, -1, 0], WAY - 0.001, atol=1e-6)
+    np.testing.assert_allclose(ours[:, -1, 0], WAY - 0.001 + coasts, atol=2e-4)
+    for poses in (ours, theirs):
+        np.testing.assert_allclose(poses[:, -1, 1:], 0.0, atol=1e-4)
+
+
+def test_an_object_turns_towards_the_side_that_carries_its_load():
+    pushes = standing(("rect1", "bar"), np.zeros(2))
+    left = push_model.predict(pushes, batch(load_bar_y=0.5))[0][:, -1, 2]
+    right = push_model.predict(pushes, batch(load_bar_y=-0.5))[0][:, -1, 2]
+    assert left[1] > 0.02
+    np.testing.assert_allclose(right[1], -left[1], atol=1e-6)
+    np.testing.assert_allclose(left[0], 0.0, atol=1e-6)  # the load of another object
+
+
+def test_both_models_turn_an_object_alike_where_it_is_pushed_beside_its_middle(made):
+    plain = {name: np.array([number.start]) for name, number in push_quasistatic.NUMBERS.items()}
+    plain["friction"] = np.array([0.15])
+    ours, theirs = made.objects[::2, -1, 2], push_quasistatic.predict(made, plain)[0][::2, -1, 2]
+    assert (np.sign(ours) == np.sign(theirs)).all()
+    np.testing.assert_allclose(ours, theirs, atol=0.5 * np.abs(ours).max())
+
+
+def test_errors_are_root_mean_squares_on_one_axis_and_failures_count_as_far(made):
+    moved = made.objects + np.array([0.001, 0.001, np.radians(2.0)])
+    np.testing.assert_allclose(rms(squares(moved, made)), (1.0, 2.0))
+    np.testing.assert_allclose(rms(squares(np.full_like(moved, np.nan), made)), (100.0, 90.0))
+    half = ratio(squares(made.objects + 0.5 * (moved - made.objects), made), squares(moved, made))
+    np.testing.assert_allclose(half, 0.5)
+
+
+def test_each_push_is_judged_or_learned_from_and_scored_once(made):
+    learn, test = split(made, ["rect1", "bar"], 0.5, 0)
+    assert sorted([*learn, *test]) == list(range(len(made)))
+    assert {made.names[i] for i in test} == {"rect1", "bar"}
+    parts = folds(made, 2)
+    assert sorted(np.concatenate([score for _, score in parts])) == list(range(len(made)))
+
+
+def test_without_recordings_the_study_says_what_it_needs(made, tmp_path):
+    with pytest.raises(BadOption, match="--data"):
+        push.study(Settings(quick=True))
+    one = published(made.pick(made.of(["bar"])), tmp_path / "one.npz")
+    with pytest.raises(BadOption, match="pushes of one shape, 'bar'"):
+        push.study(Settings(quick=True, data=str(one)))
+    arrays = dict(np.load(published(made, tmp_path / "two.npz")))
+    del arrays["outline_bar"]
+    np.savez(tmp_path / "two.npz", **arrays)
+    with pytest.raises(BadFile, match="outline_bar"):
+        recorded(str(tmp_path / "two.npz"))
+
+
+def test_simulated_pushes_go_through_the_whole_study(made, tmp_path):
+    path = published(made, tmp_path / "pushes.npz")
+    np.testing.assert_allclose(recorded(str(path)).objects, made.objects, atol=1e-4)
+    result = reproduce("push", Settings(quick=True, data=str(path)), tmp_path / "out")
+    off = result.numbers["errors"]
+    for part in ("seen", "unseen"):
+        assert off["hybrid"][part][0] < 0.5 * off["never moves"][part][0]
+    assert {"paths.png", "errors.png"} <= {p.name for p in (tmp_path / "out").iterdir()}
+    saved = {"hybrid": ist.load(tmp_path / "out" / "hybrid.safetensors")}
+    later = push.judged(Settings(judge=str(path)), saved, result.numbers)
+    assert later.numbers["errors"]["hybrid"][0] < 0.5 * later.numbers["errors"]["never moves"][0]
+
+
+def test_the_analytic_model_predicts_real_pushes(shared_data):
+    """With the numbers that the study found."""
+    pushes = recorded(str(shared_data / "mit_push_abs.npz"))
+    np.testing.assert_allclose(rms(squares(never_moves(pushes), pushes)), (14.2, 12.9), atol=0.15)
+    far, turned = rms(squares(push_model.predict(pushes, batch(**FOUND))[0], pushes))
+    assert far < 1.6
+    assert turned < 3.7

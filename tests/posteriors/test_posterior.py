@@ -1,0 +1,171 @@
+"""Posteriors of small problems: as the errors of a fit say, both sides of two, at bounds, on disk."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.bench.posterior_cases import Case, cases
+from isthmus.errors import BadFile, BadFree, BadOption, ExportWarning, FitWarning, MissingFile
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    return cases()["two_sided"]
+
+
+@pytest.fixture(scope="module")
+def sided(case) -> ist.Problem:
+    return case.at(np.array([0.15, 0.2]), np.random.default_rng(0))[1]
+
+
+@pytest.fixture(scope="module")
+def found(sided) -> ist.Posterior:
+    return ist.posterior(sided)
+
+
+def changed(case: Case, problem: ist.Problem, **changes) -> ist.Problem:
+    """The same problem but for some options, with the same native code."""
+    given = problem.__getstate__() | changes
+    made = ist.Problem(**given)
+    vars(made)["compiled"] = case.first.compiled
+    return made
+
+
+def test_both_sides_of_a_two_sided_problem_are_found(found):
+    assert found.names == ("offset", "joint/hinge/damping")
+    np.testing.assert_allclose(np.sort(found.modes[:, 0]), [-0.15, 0.15], atol=0.02)
+    np.testing.assert_allclose(found.weights, 0.5, atol=0.05)
+    assert found.khat < 0.7
+    assert found.effective > 300
+    assert found.notes == ()
+    assert abs(found.mean[0]) < 0.02
+    assert abs(found.mean[1] - 0.2) < 0.02
+    assert found.interval(0.9)[0, 0] < -0.15 < 0.15 < found.interval(0.9)[0, 1]
+
+
+def test_smc_agrees_with_laplace(sided, found):
+    other = ist.posterior(sided, ist.SMC(128, generations=6))
+    assert other.samples.shape == (768, 2)
+    assert len(other.modes) == 2
+    np.testing.assert_allclose(other.weights, 0.5, atol=0.15)
+    size = lambda x: np.abs(x.samples[:, 0])
+    assert abs(size(other).mean() - size(found).mean()) < 0.5 * size(found).std()
+    assert 0.7 < size(other).std() / size(found).std() < 1.4
+
+
+def test_errors_of_a_fit_agree_where_the_problem_is_nearly_linear(sided, found):
+    fit = ist.fit(sided)
+    side = found.samples[found["offset"] * fit["offset"].value > 0.0]
+    errors = np.array([e.error for e in fit.estimates.values()])
+    np.testing.assert_allclose(side.std(axis=0), errors, rtol=0.25)
+
+
+def test_a_posterior_on_disk_is_the_same(found, tmp_path):
+    again = ist.Posterior.load(found.save(tmp_path))
+    np.testing.assert_array_equal(again.samples, found.samples)
+    np.testing.assert_array_equal(again.modes, found.modes)
+    assert str(again) == str(found)
+    assert again.settings["method"]["starts"] == 24
+    np.testing.assert_array_equal(again.models(7).link_com, found.models(7).link_com)
+
+
+def test_what_is_no_posterior_on_disk_is_refused(found, tmp_path):
+    with pytest.raises(MissingFile, match=r"has no posterior\.json"):
+        ist.Posterior.load(tmp_path)
+    found.save(tmp_path)
+    (tmp_path / "posterior.json").write_text('{"format": "isthmus posterior 1"}')
+    with pytest.raises(BadFile, match="is damaged: names is missing"):
+        ist.Posterior.load(tmp_path)
+
+
+def test_models_stand_side_by_side_and_predict_bands(found):
+    models = found.models(20)
+    assert models.link_com.shape == (20, 1, 3)
+    assert models.joint_damping.shape == (20, 1)
+    assert models.link_mass.shape == (1,)
+    start = ist.State(np.zeros(1), np.zeros(1))
+    bands = found.predict(start, np.full((30, 1), 0.2), 0.01, n=20)
+    assert bands.middle.shape == (31, 1)
+    assert bands.motion.q.shape == (20, 31, 1)
+    assert np.all((bands.low <= bands.middle) & (bands.middle <= bands.high))
+    with pytest.raises(BadOption, match="1000 samples; 2000 models cannot be drawn"):
+        found.models(2000)
+
+
+def test_models_are_exported_with_an_index_and_losses_are_told_once(found, tmp_path):
+    with pytest.warns(ExportWarning, match="3 models: ") as told:
+        index = found.export(tmp_path / "models", 3, "urdf")
+    assert len(told) == 1
+    lines = index.read_text().splitlines()
+    assert lines[0] == "file,offset,joint/hinge/damping"
+    assert len(lines) == 4
+    name, offset, _ = lines[1].split(",")
+    assert abs(float(ist.load(tmp_path / "models" / name).link_com[0, 0]) - float(offset)) < 1e-12
+    with pytest.raises(BadFile, match="holds models already"):
+        found.export(tmp_path / "models", 3)
+
+
+def test_noise_that_was_not_given_is_estimated_and_told(case, sided, found):
+    with pytest.warns(
+        FitWarning, match=r"noise of joint/position was not given; its residuals say 0\.0"
+    ):
+        other = ist.posterior(changed(case, sided, noise=None))
+    assert abs(other.noise["joint/position"] - 0.02) < 0.003
+    assert 0.7 < other.deviation[1] / found.deviation[1] < 1.4
+
+
+def test_residuals_far_from_the_given_noise_are_told(case, sided):
+    with pytest.warns(FitWarning, match=r"are 1\.9 times the noise that was given"):
+        ist.posterior(changed(case, sided, noise=0.01))
+
+
+def test_noise_must_be_positive(case, sided):
+    with pytest.raises(BadOption, match="must be positive"):
+        changed(case, sided, noise=0.0)
+
+
+def test_smc_refuses_what_has_neither_bound_nor_prior_by_name(case, sided):
+    free = (ist.Free("offset", -0.3, 0.3, start=0.1), ist.Free("joint/*/damping"))
+    with pytest.raises(BadFree, match="joint/hinge/damping has neither a prior nor two bounds"):
+        ist.posterior(ist.Problem(**sided.__getstate__() | {"free": free}), "smc")
+
+
+def test_a_number_at_its_bound_is_told_and_stays_inside(case):
+    _, problem = case.at(np.array([0.2, 0.0]), np.random.default_rng(3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        found = ist.posterior(problem)
+    assert "joint/hinge/damping is at its bound, 0: its posterior is cut there." in found.notes
+    assert np.all(found["joint/hinge/damping"] >= 0.0)
+
+
+def test_a_method_that_does_not_exist_is_refused(sided):
+    with pytest.raises(BadOption, match="no method is called 'gibbs'"):
+        ist.posterior(sided, "gibbs")
+    with pytest.raises(BadOption, match="starts must be a whole number"):
+        ist.Laplace(starts=0)
+    with pytest.raises(BadOption, match="16 particles"):
+        ist.SMC(2)
+
+
+def test_ctrl_c_keeps_finished_samples_and_resume_goes_on(sided):
+    heard = []
+
+    def listen(so_far: ist.Posterior) -> None:
+        heard.append(so_far)
+        if len(heard) == 1:
+            raise KeyboardInterrupt
+
+    method = ist.SMC(64, generations=3)
+    stopped = ist.posterior(sided, method, listen=listen)
+    assert not stopped.complete
+    assert len(stopped.samples) == 64
+    ended = ist.posterior(sided, method, resume=stopped)
+    assert ended.complete
+    assert len(ended.samples) == 192
+    whole = ist.posterior(sided, method)
+    np.testing.assert_array_equal(whole.samples, ended.samples)

@@ -1,0 +1,181 @@
+"""The viewer, driven through viser's own handles: what a slider changes is what is drawn."""
+
+from __future__ import annotations
+
+import sys
+import urllib.request
+
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.errors import BadMotion, BadOption, MissingExtra
+from isthmus.viewer.panel import Panel
+from isthmus.viewer.viewer import Viewer
+from isthmus.viewer.worlds import worlds_of
+from tests.report.fits import real
+from tests.scene.test_scene import ball
+
+viser = pytest.importorskip("viser", reason="viser, the extra `view`, is not installed")
+ARM = ist.library.pendulum(2)
+DT = 0.01
+
+
+@pytest.fixture(scope="module")
+def swing() -> ist.Motion:
+    controls = np.tile([0.5, 0.0], (80, 1))
+    return ist.rollout(ARM, ist.State(np.array([0.5, 0.2]), np.zeros(2)), controls, DT)
+
+
+@pytest.fixture
+def opened(swing, monkeypatch):
+    """A viewer of the swing, and its panel."""
+    panels = []
+    monkeypatch.setattr("isthmus.viewer.view.Panel", lambda viewer: panels.append(Panel(viewer)))
+    viewer = ist.view(ARM, swing, open_browser=False, port=9123)
+    yield viewer, panels[0]
+    viewer.stop()
+
+
+def links(viewer: Viewer, world: int = 0, ghost: bool = False) -> np.ndarray:
+    """Positions of the links as viser has them."""
+    drawn = viewer.drawn[world]
+    return np.array([h.position for h in (drawn.ghost if ghost else drawn.body).links])
+
+
+def test_the_viewer_serves_its_page_and_prints_its_address(swing, capsys):
+    viewer = ist.view(ARM, swing, open_browser=False, port=9124)
+    assert viewer.address in capsys.readouterr().out
+    assert b"<html" in urllib.request.urlopen(viewer.address).read()
+    assert viewer.address in viewer._repr_html_()
+    viewer.stop()
+    assert not viewer._threads[0].is_alive()
+
+
+def test_scrubbing_shows_the_poses_of_that_time(opened, swing):
+    viewer, panel = opened
+    panel.scrub.value = 0.4
+    k = round(0.4 / viewer.worlds[0].take.seconds)
+    np.testing.assert_allclose(links(viewer), viewer.worlds[0].take.predicted[k][:, :3], atol=1e-6)
+    assert not viewer.drawn[0].ghost.root.visible
+    viewer.show(0.0)
+    assert panel.scrub.value == 0.0
+
+
+def test_a_slider_of_a_mass_simulates_again_and_leaves_the_old_motion_as_a_ghost(opened, swing):
+    viewer, panel = opened
+    viewer.show(0.7)
+    before = links(viewer)
+    panel.numbers["rod_2"].value = 2.0
+    assert viewer.settle()
+    assert float(viewer.worlds[0].model.get("link/rod_2/mass")) == 2.0
+    again = ist.rollout(
+        ARM.set("link/rod_2/mass", 2.0), swing.state(0), swing.signals["joint/control"][:-1], DT
+    )
+    np.testing.assert_allclose(viewer.worlds[0].motion.q, again.q, atol=1e-9)
+    assert np.abs(links(viewer) - before).max() > 1e-3
+    np.testing.assert_allclose(links(viewer, ghost=True), before, atol=1e-6)
+    viewer.reset()
+    viewer.show(0.7)
+    np.testing.assert_allclose(links(viewer), before, atol=1e-6)
+
+
+def test_a_slider_of_a_joint_moves_where_the_motion_starts(opened):
+    viewer, panel = opened
+    assert list(panel.joints) == ["joint_1", "joint_2"]
+    panel.joints["joint_1"].value = 1.0
+    assert viewer.settle()
+    np.testing.assert_allclose(viewer.worlds[0].motion.q[0], [1.0, 0.2])
+    assert viewer.time == 0.0
+
+
+def test_every_number_of_the_model_has_a_slider(opened):
+    viewer, panel = opened
+    for quantity in ("joint/damping", "link/com", "gravity"):
+        panel.quantity.value = quantity
+        size = np.size(viewer.models[0].get(quantity))
+        assert len(panel.numbers) == size
+    panel.numbers["[2]"].value = -1.5
+    assert viewer.settle()
+    np.testing.assert_allclose(viewer.worlds[0].model.gravity, [0.0, 0.0, -1.5])
+
+
+def test_a_number_that_is_refused_says_so_and_changes_nothing(opened):
+    viewer, panel = opened
+    viewer.change("link/rod_2/mass", -1.0)
+    assert viewer.settle()
+    assert "link/rod_2/mass" in panel.text.content
+    assert viewer.models[0] is ARM
+
+
+def test_any_signal_is_plotted_over_time(opened, swing):
+    _, panel = opened
+    for name in ("joint/velocity", "joint/acceleration"):
+        panel.signal.value = name
+        time, one, two, now = panel.plot.data
+        assert len(time) == len(one) == len(two) == len(now) == len(swing)
+        assert np.isfinite(one).all()
+    panel.signal.value = "joint/velocity"
+    panel.row.value = "joint_2"
+    np.testing.assert_allclose(panel.plot.data[1], swing.v[:, 1])
+    assert "rad/s" in panel.note.content
+
+
+def test_shapes_frames_and_networks_can_be_hidden(opened):
+    viewer, panel = opened
+    panel.frames.value = True
+    assert all(handle.show_axes for handle in viewer.drawn[0].body.links)
+    panel.shapes.value = "collision"
+    assert all(h.visible for s, h in viewer.drawn[0].body.surfaces if s.kind == "collision")
+
+
+def test_several_motions_stand_side_by_side(swing):
+    viewer = ist.view(ARM, [swing, swing[::2]], open_browser=False, port=9125)
+    places = [viewer.server.scene.get_handle_by_name(f"/world{k}").position[1] for k in (0, 1)]
+    assert places[1] - places[0] > viewer.scene.reach
+    viewer.stop()
+
+
+def test_a_body_without_a_motion_falls_and_its_contacts_are_arrows(monkeypatch):
+    monkeypatch.setattr("isthmus.viewer.worlds.SECONDS", 0.3)
+    monkeypatch.setattr("isthmus.viewer.worlds.DT", 0.005)
+    viewer = ist.view(ball(), open_browser=False, port=9126)
+    assert viewer.settle()
+    viewer.show(0.25)
+    arrows = viewer.drawn[0].arrows
+    assert arrows.visible
+    start, end = arrows.points[0]
+    np.testing.assert_allclose(start[2], 0.0, atol=2e-3)
+    assert end[2] - start[2] == pytest.approx(2.0 * 9.81 * viewer.scene.newton, rel=0.05)
+    viewer.stop()
+
+
+def test_a_fit_shows_predicted_runs_with_the_measured_ones_as_ghosts():
+    worlds = worlds_of(real().model, real())
+    assert [world.take.heldout for world in worlds] == [True, False]
+    assert all(w.take.measured is not None and w.take.predicted is not None for w in worlds)
+
+
+def test_what_cannot_be_viewed_is_refused_in_one_sentence(swing, monkeypatch):
+    for bad in ([], [swing] * 99, [3]):
+        with pytest.raises((BadOption, TypeError)):
+            ist.view(ARM, bad, open_browser=False)
+    with pytest.raises(BadMotion, match="positions"):
+        ist.view(ist.library.pendulum(3), ist.Motion(swing.t, swing.q), open_browser=False)
+    with pytest.raises(BadOption, match="port"):
+        ist.view(ARM, swing, port=0)
+    with pytest.raises(BadOption, match=r"\.html"):
+        ist.view(ARM, swing, save="page.txt")
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(MissingExtra, match=r"isthmus\[view\]"):
+        ist.view(ARM, swing, open_browser=False)
+
+
+def test_a_page_is_one_file_with_shapes_and_poses(swing, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "viser", None)  # a page needs none
+    path = ist.view(ARM, swing, save=tmp_path / "page.html")
+    text = path.read_text(encoding="utf-8")
+    assert '"solids":[{' in text
+    assert '"predicted":"' in text
+    assert "http" not in text.replace("http-equiv", "")
+    assert len(text) < 3_000_000
