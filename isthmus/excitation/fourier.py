@@ -28,7 +28,6 @@ class Series:
         none = np.zeros_like(k)
         rest = np.stack([[0.0, *k, *none], [0.0, *none, *k**2]])  # velocity and acceleration at 0
         null = np.linalg.svd(rest[:, 1:])[2][2:]
-        # order by how fast: the same basis on every machine, up to signs
         shaped = np.zeros((1 + 2 * self.harmonics, 1 + len(null)))
         shaped[0, 0], shaped[1:, 1:] = 1.0, null.T
         return shaped
