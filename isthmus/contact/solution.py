@@ -130,13 +130,13 @@ def _follows(method: Method, problem: ContactProblem, found: _Found) -> tuple[Im
         if method.order == "b":
             p = _in_box(method, meeting, A, w, problem, found.answer)
         else:
-            p = following(A, found.bouncing, w, friction, active)
+            p = following(A, found.bouncing, w, friction, active, found.answer.off)
             p = jax.lax.cond(found.gains, lambda: less(meeting, A, p), lambda: p)
         return p, held + meeting.jump(p - found.bouncing)
 
     def less(meeting: Meeting, A: Square, p: Impulses) -> Impulses:
         w = meeting.yields(found.plastic) + problem.plastic
-        plastic = following(A, found.plastic, w, friction, active)
+        plastic = following(A, found.plastic, w, friction, active, found.answer.off)
         return _tamed(meeting, problem.plastic, p, plastic)
 
     rest = lambda: (jnp.zeros_like(found.answer.p), jnp.zeros_like(found.answer.jump))

@@ -101,6 +101,26 @@ def test_gradients_of_fifty_steps_agree_with_differences(kind):
             np.testing.assert_allclose(gradient[n], w @ slope, rtol=1e-7, atol=1e-9 * scale)
 
 
+def test_a_cube_that_comes_to_rest_on_a_face_has_the_derivative_of_differences():
+    """Four corners share its load, and their impacts contradict each other; gradients of a fit grew to 1e19 there."""
+    cube = lambda x: ist.library.cube(contact=ist.Contact(friction=x[0], restitution=x[1]))
+    truth, dt = np.array([0.25, 0.3]), 1 / 240
+    thrown = ist.State([0, 0, 0.25, 1, 0, 0, 0], [0.4, 0.2, 0.0, 1.0, 8.0, 0.5])
+    motion = ist.rollout(cube(truth), thrown, None, dt, 100, record="contact/residual")
+    assert motion.signals["contact/residual"].max() < 1e-6
+    end = lambda x, q, v: ist.rollout(cube(x), ist.State(q, v), None, dt, 10).q[-1]
+    args = truth, motion.q[0], motion.v[0]
+    f = ist.native.compile(end, *args)
+    slope = ist.native.compile(
+        lambda x, q, v, d: jax.jvp(lambda x: end(x, q, v), (x,), (d,))[1], *args, truth
+    )
+    for k in (76, 84, 88):
+        for d in np.eye(2):
+            at_k = motion.q[k], motion.v[k]
+            numeric = (f(truth + 1e-6 * d, *at_k) - f(truth - 1e-6 * d, *at_k)) / 2e-6
+            np.testing.assert_allclose(slope(truth, *at_k, d), numeric, atol=2e-3)
+
+
 def test_steps_that_are_computed_again_give_the_same_gradient():
     model = ball(ist.Contact(restitution=0.5, friction=0.4))
     start = at((0.0, 0.0, 0.101), v=(0.5, 0.0, -1.0, 0.0, 0.0, 1.0))
