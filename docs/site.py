@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from pathlib import Path
@@ -51,16 +50,23 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def _gallery() -> Any:
-    """Each numbered example: its title, what it says of itself, its picture, its code."""
+    """Each numbered example as a page: cells of text and of code, then its picture."""
     for path in sorted((ROOT / "examples").glob("[0-9]*.py")):
-        text = path.read_text(encoding="utf-8")
-        about = ast.get_docstring(ast.parse(text)) or path.stem
-        first, _, rest = about.partition("\n")
-        title = path.stem.partition("_")[2].replace("_", " ").capitalize()
-        code = text.split('"""', 2)[2].strip()
-        how = f"Run it: `python examples/{path.name}`"
-        page = f"# {title}\n\n{first}\n\n{rest.strip()}\n\n{how}\n\n```python\n{code}\n```\n"
-        yield f"gallery/{path.stem}.md", page
+        cells = re.split(r"^# %%( \[markdown\])?\n", path.read_text(encoding="utf-8"), flags=re.M)
+        page = [f"[examples/{path.name}]: # (a notebook: jupytext --to notebook)"]
+        for kind, cell in zip(cells[1::2], cells[2::2], strict=True):
+            is_text = kind is not None
+            page.append(
+                re.sub(r"^# ?", "", cell, flags=re.M)
+                if is_text
+                else f"```python\n{cell.strip()}\n```"
+            )
+        if (ROOT / "docs" / "images" / "gallery" / f"{path.stem}.png").is_file():
+            page.insert(2, f"![What it draws](../images/gallery/{path.stem}.png)")
+        page.append(
+            f"Run it: `python examples/{path.name}`; as a notebook: `jupytext --to notebook examples/{path.name}`."
+        )
+        yield f"gallery/{path.stem}.md", "\n\n".join(page) + "\n"
 
 
 def _reference() -> Any:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from isthmus.discovery.formula import find_formula as find_formula
     from isthmus.discovery.result import Discovery as Discovery
     from isthmus.errors import IsthmusError as IsthmusError
+    from isthmus.excitation.design import design as design
+    from isthmus.excitation.result import Design as Design
     from isthmus.export.c import export_c as export_c
     from isthmus.export.mjcf import export_mjcf as export_mjcf
     from isthmus.export.urdf import export_urdf as export_urdf
@@ -101,6 +103,7 @@ _HOMES = {
     "Constant": "isthmus.networks.recipes",
     "Contact": "isthmus.model.contacts",
     "Control": "isthmus.model.state",
+    "Design": "isthmus.excitation.result",
     "Discovery": "isthmus.discovery.result",
     "Dissipative": "isthmus.networks.guarantees",
     "Euler": "isthmus.simulate.integrate",
@@ -143,6 +146,7 @@ _HOMES = {
     "Wire": "isthmus.blueprint.wire",
     "check_gradients": "isthmus.verify.gradients",
     "compile_model": "isthmus.model.compile",
+    "design": "isthmus.excitation.design",
     "detach": "isthmus.blueprint.blueprint",
     "discover": "isthmus.discovery.discover",
     "export_c": "isthmus.export.c",

@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # isthmus/__init__.py: what stands behind it may use the library as its users do.
 FLOW = """types record shown errors entry disk interrupts schema palette phases blas native distributed spatial describe
 model library networks motion dynamics contact simulate blueprint files verify data losses identify discovery control
-tracking export posteriors scene report figures notebook viewer study isthmus bench experiments cli""".split()
+tracking excitation export posteriors scene report figures notebook viewer study isthmus bench experiments
+cli""".split()
 
 INSIDE = {
     "identify": (

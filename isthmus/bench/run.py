@@ -27,6 +27,7 @@ CASES = {
     "tree": ("native code", "tree", "tree"),
     "sysid": ("identification", "sysid", "pendulum"),
     "sysid-arm": ("identification", "sysid_arm", "arm"),
+    "design": ("identification", "design", "design"),
     "tracking": ("identification", "tracking", "tracking"),
     "xla-pendulum": ("plain XLA", "engine", "pendulum"),
     "xla-quadruped": ("plain XLA", "engine", "quadruped"),

@@ -19,6 +19,7 @@ from isthmus.cli.bench import Bench
 from isthmus.cli.check import Check
 from isthmus.cli.completion import Completion
 from isthmus.cli.demo import Demo
+from isthmus.cli.design import Design
 from isthmus.cli.discover import Discover
 from isthmus.cli.doctor import Doctor
 from isthmus.cli.export import Export
@@ -36,8 +37,8 @@ from isthmus.errors import did_you_mean
 
 COMMANDS: dict[str, Any] = {
     "info": Info, "simulate": Simulate, "view": View, "check": Check, "fit": Fit, "posterior": Posterior,
-    "discover": Discover, "predict": Predict, "track": Track, "randomise": Randomise, "export": Export,
-    "reproduce": Reproduce, "bench": Bench, "demo": Demo, "doctor": Doctor, "completion": Completion,
+    "discover": Discover, "predict": Predict, "track": Track, "design": Design, "randomise": Randomise,
+    "export": Export, "reproduce": Reproduce, "bench": Bench, "demo": Demo, "doctor": Doctor, "completion": Completion,
 }  # fmt: skip
 DESCRIPTION = """A differentiable simulator of articulated rigid bodies.
 

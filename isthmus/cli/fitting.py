@@ -13,10 +13,11 @@ from rich.text import Text
 from isthmus.cli.output import in_background, say, show, working
 from isthmus.disk import whole_file
 from isthmus.errors import FitWarning
-from isthmus.identify.fit import Fit
+from isthmus.identify.fit import Fit, hint_of
 from isthmus.identify.search.progress import progress
 from isthmus.identify.search.search import Status
 from isthmus.interrupts import postponed
+from isthmus.library.shipped import PREFIX
 from isthmus.study.begin import begin_study
 from isthmus.study.results import make_folder, write_results
 from isthmus.study.run import search
@@ -54,6 +55,8 @@ def fit_study(
         with working("writing results"):
             write = lambda: write_results(study, problem, fit)
             written = in_background(write, float64=False)
+    if hint := hint_of(problem, fit.estimates):
+        print(f"to determine {', '.join(hint.free)}: {hint.command(_robot(study))}")
     print(f"wrote {study.folder}: {', '.join(path.name for path in written.files)}")
     for text in written.failed:
         say(f"not written: {text}")
@@ -67,6 +70,11 @@ def _study(given: Path | dict[str, Any], out: str) -> Study:
         else Study.from_table(given, source="these arguments")
     )
     return dataclasses.replace(study, output=str(Path(out).resolve())) if out else study
+
+
+def _robot(study: Study) -> str:
+    """The robot of a study, for other commands."""
+    return study.robot if study.robot.startswith(PREFIX) else str(study.here / study.robot)
 
 
 def _status(fit: Fit, failed: bool) -> int:

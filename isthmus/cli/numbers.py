@@ -54,3 +54,18 @@ def _unknown(name: str, names: Sequence[str]) -> str:
     if parts := [known for known in names if known.startswith(f"{name}.")]:
         return f"{name!r} has several numbers: {', '.join(map(repr, parts))}."
     return f"nothing that moves is called {name!r}.{did_you_mean(name, names)}"
+
+
+def named_or_number(where: str, text: str) -> float | dict[str, float] | None:
+    """A number, or `NAME=NUMBER` between commas with any names; None where nothing is given."""
+    if not text.strip():
+        return None
+    if "=" not in text:
+        return number(text, where)
+    found: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = part.rpartition("=")
+        if not equals or not name.strip() or name.strip() in found:
+            raise BadOption(f"{where}: {part!r} is not of the form NAME=NUMBER, each name once.")
+        found[name.strip()] = number(value, f"{where}, {name.strip()}")
+    return found

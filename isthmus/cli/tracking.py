@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.text import Text
 
 from isthmus.cli.models import load_model
-from isthmus.cli.numbers import number
+from isthmus.cli.numbers import named_or_number
 from isthmus.cli.output import in_background, made_folder, say, show, working
 from isthmus.cli.track import PICTURE, TABLE, Track
 from isthmus.data.read import read_motion
-from isthmus.errors import BadLog, BadOption
+from isthmus.errors import BadLog
 from isthmus.figures.plot import save_figure
 from isthmus.identify.logs.log import read
 from isthmus.identify.parameters.free import as_frees
@@ -30,12 +29,13 @@ def track_log(given: Track, folder: Path) -> int:
     if not isinstance(motion, Motion):
         raise BadLog(f"{given.files[1]!r} holds several runs; give one file at a time.")
     log = read(model, motion, given.files[1])
-    noise = _named("--noise", given.noise) or estimated_noise(model, log)
-    if not given.noise:
+    noise = named_or_number("--noise", given.noise)
+    if noise is None:
+        noise = estimated_noise(model, log)
         told = ", ".join(f"{name} {float(np.median(x)):.2g}" for name, x in noise.items())
         say(f"the noise is estimated from the log: {told}; --noise gives it.")
     free = as_frees(given.free)
-    drift = _named("--drift", given.drift) or usual_drift(model, free, noise)
+    drift = named_or_number("--drift", given.drift) or usual_drift(model, free, noise)
     tracker = Tracker(model, free, noise, drift, log.dt, given.alarm, integrator=given.integrator)
     with working("tracking"):
         track = in_background(lambda: tracker.run(motion))
@@ -45,18 +45,3 @@ def track_log(given: Track, folder: Path) -> int:
     show(*map(Text, str(track).splitlines()))
     print(f"wrote {folder}: {TABLE}, {PICTURE}")
     return 0 if np.isfinite(track.values).all() else 1
-
-
-def _named(where: str, text: str) -> Any:
-    """A number, or `NAME=NUMBER` between commas; None where nothing is given."""
-    if not text.strip():
-        return None
-    if "=" not in text:
-        return number(text, where)
-    found = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, value = part.rpartition("=")
-        if not equals or not name.strip() or name.strip() in found:
-            raise BadOption(f"{where}: {part!r} is not of the form NAME=NUMBER, each name once.")
-        found[name.strip()] = number(value, f"{where}, {name.strip()}")
-    return found

@@ -11,6 +11,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Bool, Float
 
 from isthmus.contact.box_friction import box_moved, impulses_in_box, swept_in_box
@@ -18,6 +19,9 @@ from isthmus.contact.meeting import Meeting
 from isthmus.contact.solve import SOLVED, Impulses, Square, following, impulses
 from isthmus.record import Record
 from isthmus.types import AnyArray, Joints, Scalar
+
+FOUND = "contact/found"
+"""Name of the impulses for `jax.checkpoint`: what computes a step again need not search for them again."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +69,7 @@ def solution(method: Method, problem: ContactProblem) -> Answer:
 @solution.defjvp
 def _solution_jvp(method: Method, primals: tuple, tangents: tuple) -> tuple[Answer, Answer]:
     (problem,), (change,) = primals, tangents
-    found = _found(method, problem)
+    found = jax.tree.map(lambda x: checkpoint_name(x, FOUND), _found(method, problem))
     moved = lambda change: jax.jvp(lambda x: _follows(method, x, found), (problem,), (change,))[1]
     # a checkpoint: reverse mode keeps the problem and its solution, and no matrix of the linear system
     p, jump = jax.checkpoint(moved)(change)

@@ -184,6 +184,15 @@ class Point:
 
 
 @dataclasses.dataclass(frozen=True)
+class TouchingPair:
+    """Two shapes that a file lets touch each other by their names, whatever their masks say."""
+
+    first: str
+    second: str
+    touch: Touch = Touch()
+
+
+@dataclasses.dataclass(frozen=True)
 class Description:
     """A whole mechanism: a forest of links, each hanging by its joint."""
 
@@ -195,6 +204,8 @@ class Description:
     actuators: tuple[Actuator, ...] = ()
     excluded: tuple[tuple[str | None, str | None], ...] = ()
     """Pairs of links (None: the world) whose shapes do not touch."""
+    pairs: tuple[TouchingPair, ...] = ()
+    """Pairs of shapes that touch whatever masks and exclusions say."""
     gravity: Numbers | Number = (0.0, 0.0, -9.81)
     """[m/s²]"""
     timestep: float | None = None

@@ -157,14 +157,16 @@ def _description(m: Any, source: str, left: LeftOut) -> Description:
     motors = Motors(m, tree.joint_names, left)
     mimics, used = mimics_of(m, tree.joint_names, motors.actuators)
     touches = Touches(m)
+    shapes = shapes_of(m, tree, touches, left)
     name = name_at(m, 0)
     found = Description(
         name if name != UNNAMED else Path(source).stem or "mechanism",
         tuple(tree.links),
         tuple(_completed(joint, motors.efforts, mimics) for joint in tree.joints),
         points=points_of(m, tree),
-        shapes=shapes_of(m, tree, touches, left),
+        shapes=shapes,
         excluded=excluded_of(m, tree),
+        pairs=touches.between([shape.name for shape in shapes], left) if shapes else (),
         actuators=tuple(motors.actuators.values()),
         gravity=(0.0, 0.0, 0.0) if m.opt.disableflags & NO_GRAVITY else floats(m.opt.gravity),
         timestep=float(m.opt.timestep),

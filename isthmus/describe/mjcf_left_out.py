@@ -51,7 +51,6 @@ def note_the_rest(m: Any, left: LeftOut, mimics: Collection[int] = ()) -> None:
         ("tendon", m.ntendon, m.name_tendonadr),
         ("equality constraint", m.neq, m.name_eqadr),
         ("flex", m.nflex, m.name_flexadr),
-        ("contact pair", m.npair, m.name_pairadr),
     )
     for kind, count, addresses in families:
         for i in range(count):

@@ -36,8 +36,9 @@ def shapes_of(m: Any, tree: Tree, touches: Touches, left: LeftOut) -> tuple[Shap
 
 
 def _shapes(m: Any, tree: Tree, touches: Touches, left: LeftOut) -> Iterator[Shape]:
+    paired = frozenset[int]().union(*touches.pairs)
     for i in range(m.ngeom):
-        if not (m.geom_contype[i] or m.geom_conaffinity[i]):
+        if not (m.geom_contype[i] or m.geom_conaffinity[i] or i in paired):
             continue
         word, body = GEOMS[m.geom_type[i]], m.geom_bodyid[i]
         name = name_at(m, m.name_geomadr[i]) or f"{tree.body_names[body]}_geom"

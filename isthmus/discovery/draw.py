@@ -1,7 +1,8 @@
 """Which input drives which output, as a picture: outputs in rows, inputs in columns, as in NeuralSim (figure 10).
 
 The darker a cell, the more that input explains of what the model without any correction lacks at that output; a frame
-marks what was named in the end. What reads nothing, such as an inertia, stands in a column of its own.
+marks what was named in the end, and grey is what was not tried. Inputs of the joint, link or contact itself are called
+by their quantity alone. What reads nothing, such as an inertia, stands in a column of its own.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from typing import Any
 import numpy as np
 
 from isthmus.blueprint.draw import save_drawing
+from isthmus.errors import BadOption
 from isthmus.palette import SERIES
 
-CELL = 0.42
-"""Side of a cell [inch]."""
-LETTER = 0.075
+CELL, LOWEST, HIGH = 0.42, 0.2, 11.0
+"""Side of a cell and its least height [inch]; so high is a picture before its cells become lower."""
+LETTER = 0.066
 """Width of a letter [inch]."""
 ITSELF = "(itself)"
+UNTRIED = "0.92"
+"""Grey of what was not tried."""
 
 
 def draw(
@@ -30,42 +34,55 @@ def draw(
     """The figure; written to `path` if there is one."""
     from matplotlib.figure import Figure  # a heavy library
 
-    pairs = {name: name.partition(" by ")[::2] for name, _, _ in scores}
-    outputs = list(dict.fromkeys(target for target, _ in pairs.values()))
-    inputs = list(dict.fromkeys(by or ITSELF for _, by in pairs.values()))
+    if not scores:
+        raise BadOption("nothing was tried in this discovery, so there is nothing to draw.")
+    cells = cells_of([name for name, _, _ in scores])
+    outputs, inputs = (list(dict.fromkeys(x)) for x in zip(*cells.values(), strict=True))
+    place = {name: (outputs.index(out), inputs.index(by)) for name, (out, by) in cells.items()}
     shares = np.full((len(outputs), len(inputs)), np.nan)
     for name, mean, _ in scores:
-        target, by = pairs[name]
-        shares[outputs.index(target), inputs.index(by or ITSELF)] = max(0.0, 1.0 - np.exp(-mean))
-    left = 0.3 + LETTER * max(map(len, outputs), default=1)
-    below = 0.3 + LETTER * max(map(len, inputs), default=1)
-    width, height = (
-        left + CELL * max(len(inputs), 1) + 1.2,
-        below + CELL * max(len(outputs), 1) + 0.5,
+        shares[place[name]] = max(0.0, 1.0 - np.exp(-mean))
+    tall = float(np.clip(HIGH / len(outputs), LOWEST, CELL))
+    size = (
+        LETTER * max(map(len, outputs)) + CELL * len(inputs) + 1.6,
+        LETTER * max(map(len, inputs)) + tall * len(outputs) + 0.8,
     )
-    figure = Figure(figsize=(width, height))
-    axes = figure.add_axes(
-        (left / width, below / height, CELL * len(inputs) / width, CELL * len(outputs) / height)
-    )
-    image = axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="equal")
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
+    axes.set_facecolor(UNTRIED)
+    image = axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+    small = 8 if tall > 0.3 else 7
     axes.set_xticks(range(len(inputs)), inputs, rotation=90, fontsize=8, parse_math=False)
-    axes.set_yticks(range(len(outputs)), outputs, fontsize=8, parse_math=False)
-    axes.set_title("what explains the residuals, by itself", fontsize=9)
+    axes.set_yticks(range(len(outputs)), outputs, fontsize=small, parse_math=False)
+    axes.set_xticks(np.arange(0.5, len(inputs) - 1), minor=True)
+    axes.set_yticks(np.arange(0.5, len(outputs) - 1), minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.0)
+    axes.tick_params(which="minor", length=0)
+    axes.set_title("share of the residuals that each explains by itself", fontsize=9, loc="right")
     for name in named:
-        if name in pairs:
-            row, column = outputs.index(pairs[name][0]), inputs.index(pairs[name][1] or ITSELF)
-            _frame(axes, column, row)
-    bar = figure.add_axes(
-        (1.0 - 0.9 / width, below / height, 0.14 / width, axes.get_position().height)
-    )
-    figure.colorbar(image, cax=bar).ax.tick_params(labelsize=7)
+        if name in place:
+            _frame(axes, *place[name][::-1])
+    figure.colorbar(image, ax=axes, aspect=30).ax.tick_params(labelsize=7)
     if path is not None:
         save_drawing(figure, path)
     return figure
+
+
+def cells_of(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Output and input of each candidate; inputs by their quantity alone, if none is of another joint or link."""
+    pairs = {name: name.partition(" by ")[::2] for name in names}
+    owner = lambda signal: signal.rpartition("/")[0]
+    crossed = any(
+        owner(x) != owner(target) for target, by in pairs.values() for x in by.split(", ") if by
+    )
+    short = lambda by: by if crossed else ", ".join(x.rpartition("/")[2] for x in by.split(", "))
+    return {name: (target, short(by) or ITSELF) for name, (target, by) in pairs.items()}
 
 
 def _frame(axes: Any, column: int, row: int) -> None:
     from matplotlib.patches import Rectangle  # a heavy library
 
     corner = (column - 0.5, row - 0.5)
-    axes.add_patch(Rectangle(corner, 1.0, 1.0, fill=False, edgecolor=SERIES[1], linewidth=2.0))
+    axes.add_patch(
+        Rectangle(corner, 1.0, 1.0, fill=False, edgecolor=SERIES[1], linewidth=2.0, zorder=3)
+    )

@@ -158,8 +158,8 @@ class Discovery(Shown):
         try:
             plain = json.loads(path.read_text(encoding="utf-8"))
             if _is_sound(plain):
-                places = tuple(Place(**_tuples(place)) for place in plain.pop("places"))
-                return Discovery(places, **_tuples(plain))
+                places = tuple(_made(Place, place) for place in plain.pop("places"))
+                return _made(Discovery, plain | {"places": places})
         except OSError as failed:
             raise BadFile(f"{str(path)!r} cannot be read: {failed.strerror}.") from None
         except (ValueError, RecursionError):
@@ -190,10 +190,8 @@ def _is_sound(plain: Any) -> bool:
     return right(plain, PARTS) and all(right(place, known) for place in plain["places"])
 
 
-def _tuples(plain: dict[str, Any]) -> dict[str, Any]:
-    """JSON's lists as tuples."""
-    made = lambda x: tuple(map(made, x)) if isinstance(x, list) else x
-    return {key: made(value) for key, value in plain.items()}
+def _made(cls: Any, plain: dict[str, Any]) -> Any:
+    return cls(**{name: t.as_tuples(value) for name, value in plain.items()})
 
 
 def numbers(x: np.ndarray) -> tuple[float, ...]:

@@ -23,8 +23,8 @@ def check_step(model: Model, record: Record, scheme: Integrator, *, whiten: bool
     model = with_door(model)
     once = slopes(model, record.rows, scheme, ())
     halved = dataclasses.replace(scheme, substeps=2 * scheme.substeps)
-    finer = look(model, record.rows, halved, halved.substeps).defect
-    change = dataclasses.replace(once, defect=finer - once.defect)
+    halves = look(model, record.rows, halved, halved.substeps).defect
+    change = dataclasses.replace(once, defect=halves - once.defect)
     p = products(record, change, Columns({}, ()), whiten=whiten)
     there = p.numbers > 0
     size = np.sqrt(float(np.median(p.cells[there][:, 0, 0] / p.numbers[there])))
@@ -32,7 +32,8 @@ def check_step(model: Model, record: Record, scheme: Integrator, *, whiten: bool
         return
     order = 1 if scheme.stages == 1 else scheme.stages
     needed = scheme.substeps * max(2, math.ceil((size / LARGEST) ** (1.0 / order)))
+    finer = ", or a finer integrator such as 'rk4'" if order == 1 else ""
     raise BadOption(
         f"the time step is too long to discover anything: halving it changes the residuals by {size:.2g} times their "
-        f"noise. Take substeps={needed}, or a finer integrator such as 'rk4'."
+        f"noise. Take substeps={needed}{finer}."
     )

@@ -10,7 +10,10 @@ numbers for each run, which a run that is judged tells in its first two seconds.
 from __future__ import annotations
 
 import dataclasses
+import multiprocessing
 import re
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +33,17 @@ from isthmus.experiments.acrobot_fits import (
     zeros_of,
 )
 from isthmus.experiments.acrobot_model import LABS, LEAD, ROW, TERMS, Lab, made
+from isthmus.experiments.quiet import Values, quiet_fit
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.identify.fit import Fit
+from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.phases import in_turn
 from isthmus.simulate.many import rollout_many
 
 HORIZONS = {"0.5 s": 250, "1 s": 500}
+POSITION = "joint/position"
 STRIDE = 125
 """Rows between starts: 0.25 s."""
 METHODS = {
@@ -165,8 +171,7 @@ def one(lab: Lab, runs: list[Run], settings: Settings) -> Part:
     """A design: every run judged by models that have not seen it, then all runs together."""
     squares: dict[str, list[Squares]] = {}
     terms: list[tuple[str, ...]] = []
-    for k in in_turn(range(len(runs)), "run"):
-        errors, kept = unseen(lab, runs, k, settings)
+    for k, (errors, kept) in enumerate(each_unseen(lab, runs, settings)):
         terms.append(kept)
         for name, own in errors.items():
             squares.setdefault(name, []).append(own)
@@ -176,10 +181,35 @@ def one(lab: Lab, runs: list[Run], settings: Settings) -> Part:
         said = ", ".join(f"{name} {x}" for name, x in seen.items())
         settings.say(f"  without run {k}: {said} rad; terms: {', '.join(kept) or 'none'}")
     terms.append(chosen_terms(lab, runs, settings))
-    whole = identified(lab, runs, settings, terms[-1])
-    network = learned(whole, runs, settings) if learns(settings) else None
-    missed = misses(lab, runs, whole, network, settings)
-    return Part(squares, whole, network, zeros_of(whole, len(runs)), terms, missed)
+    both = identified(lab, runs, settings)
+    values = identified(lab, runs, settings, terms[-1], near=both.numbers)
+    whole = quiet_fit(values.problem, LevenbergMarquardt(steps=1), start=values.numbers)
+    network = learned(values, runs, settings) if learns(settings) else None
+    missed = misses(lab, runs, both, settings) | {"terms": values.error(POSITION)}
+    if network is not None:
+        missed["network"] = network.errors[POSITION][1]
+    return Part(squares, whole, network, zeros_of(values.numbers, len(runs)), terms, missed)
+
+
+def each_unseen(
+    lab: Lab, runs: list[Run], settings: Settings
+) -> Iterator[tuple[dict[str, Squares], tuple[str, ...]]]:
+    """`unseen` of every run, in `--set workers=N` processes."""
+    count = min(int(settings.option("workers", 1)), len(runs))
+    alone = dataclasses.replace(
+        settings, say=_silent
+    )  # what goes to another process must be picklable
+    jobs = [(lab, runs, k, alone) for k in range(len(runs))]
+    if count <= 1:
+        yield from (unseen(*job) for job in in_turn(jobs, "run"))
+        return
+    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+        waiting = [pool.submit(unseen, *job) for job in jobs]
+        yield from (job.result() for job in in_turn(waiting, "run"))
+
+
+def _silent(text: str) -> None:
+    """Says nothing."""
 
 
 def unseen(
@@ -188,7 +218,7 @@ def unseen(
     """Errors of all methods on run `k`, all fitted and chosen without it; the terms that were chosen."""
     theirs, run, rest = made(lab, lab.numbers()), runs[k], [*runs[:k], *runs[k + 1 :]]
     found, terms = identified(lab, rest, settings), chosen_terms(lab, rest, settings)
-    best = identified(lab, rest, settings, terms) if terms else found
+    best = identified(lab, rest, settings, terms, near=found.numbers) if terms else found
     zero = own_zero(best.model, run, settings)
     errors = {
         "lab": judge(theirs, run, smooth=False),
@@ -208,18 +238,16 @@ def learns(settings: Settings) -> bool:
     return str(settings.option("network", "yes")) != "no"
 
 
-def misses(
-    lab: Lab, runs: list[Run], whole: Fit, network: Fit | None, settings: Settings
-) -> dict[str, float]:
+def misses(lab: Lab, runs: list[Run], both: Values, settings: Settings) -> dict[str, float]:
     """What each part of the model takes off the error of short windows, all runs fitted together."""
+    part = lambda **kept: identified(lab, runs, settings, **kept)
     fits = {
-        "plain": identified(lab, runs, settings, zeros=False, lag=False),
-        "lag": identified(lab, runs, settings, zeros=False),
-        "zeros": identified(lab, runs, settings, lag=False),
-        "both": identified(lab, runs, settings),
-        "terms": whole,
-    } | ({} if network is None else {"network": network})
-    return {name: found.errors["joint/position"][1] for name, found in fits.items()}
+        "plain": part(zeros=False, lag=False),
+        "lag": part(zeros=False),
+        "zeros": part(lag=False),
+        "both": both,
+    }
+    return {name: found.error(POSITION) for name, found in fits.items()}
 
 
 # the judge --------------------------------------------------------------------------------------------------

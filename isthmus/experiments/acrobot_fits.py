@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import jax
 import numpy as np
@@ -13,7 +13,7 @@ from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadOption
 from isthmus.experiments.acrobot_model import LEAD, ROW, TERMS, Lab, made
-from isthmus.experiments.quiet import quiet_fit
+from isthmus.experiments.quiet import Values, found_values, quiet_fit
 from isthmus.experiments.run import Settings
 from isthmus.identify.fit import Fit
 from isthmus.identify.parameters.free import Free
@@ -89,11 +89,28 @@ def identified(
     zeros: bool = True,
     lag: bool = True,
     sparse: int = 1,
-) -> Fit:
-    """Ten numbers (nine without `lag`), two for each of `terms` and two zeros a run, beginning at the lab's.
+    near: Mapping[str, float] | None = None,
+) -> Values:
+    """Ten numbers (nine without `lag`), two for each of `terms` and two zeros a run, fitted to windows of 0.5 s.
 
-    They are fitted to windows of 0.5 s.
+    They begin at the lab's, or at those of `near`, numbers of a fit with fewer terms.
     """
+    return found_values(
+        problem_of(lab, runs, settings, terms, zeros=zeros, lag=lag, sparse=sparse), near
+    )
+
+
+def problem_of(
+    lab: Lab,
+    runs: Sequence[Run],
+    settings: Settings,
+    terms: Sequence[str] = (),
+    *,
+    zeros: bool = True,
+    lag: bool = True,
+    sparse: int = 1,
+) -> Problem:
+    """What `identified` solves."""
     start = lab.numbers() | {term: [LITTLE, LITTLE] for term in terms}
     priors = {"lag": DELAY if lag else PINNED}
     free = [
@@ -101,23 +118,29 @@ def identified(
         for n, (low, high) in (BOUNDS | {term: TERMS[term] for term in terms}).items()
     ]
     free.append(Free(ZERO, each_run=True, prior=DOUBT if zeros else PINNED))
-    problem = Problem(
+    return Problem(
         make=lambda p: made(lab, p), motions=[run.log() for run in runs], free=free,
         noise=NOISE, huber=HUBER, wrap=False, loss=windows(settings, sparse),
     )  # fmt: skip
-    return quiet_fit(problem)
 
 
 def chosen_terms(lab: Lab, runs: Sequence[Run], settings: Settings) -> tuple[str, ...]:
-    """The terms with which every other run, fitted alone, predicts the rest of the runs better; each by itself."""
+    """The terms with which every other run, fitted alone, predicts the rest of the runs better; each by itself.
+
+    One run alone chooses none.
+    """
     first, rest = runs[0::2], runs[1::2]
+    if not rest:
+        return ()
 
-    def error(*terms: str) -> float:
-        model = identified(lab, first, settings, terms, sparse=SPARSE).model
-        return misfit(model, rest, settings)
+    plain = identified(lab, first, settings, sparse=SPARSE)
+    most = GAIN * misfit(plain.model, rest, settings)
 
-    plain = error()
-    return tuple(term for term in TERMS if error(term) < GAIN * plain)
+    def error(term: str) -> float:
+        more = identified(lab, first, settings, (term,), sparse=SPARSE, near=plain.numbers)
+        return misfit(more.model, rest, settings)
+
+    return tuple(term for term in TERMS if error(term) < most)
 
 
 def misfit(model: Model, runs: Sequence[Run], settings: Settings) -> float:
@@ -126,13 +149,13 @@ def misfit(model: Model, runs: Sequence[Run], settings: Settings) -> float:
         model, [run.log() for run in runs], free=[Free(ZERO, each_run=True, prior=DOUBT)], noise=NOISE, huber=HUBER,
         wrap=False, loss=windows(settings, SPARSE),
     )  # fmt: skip
-    return quiet_fit(problem).loss
+    return found_values(problem).loss
 
 
-def zeros_of(found: Fit, runs: int) -> np.ndarray:
+def zeros_of(found: Mapping[str, float], runs: int) -> np.ndarray:
     """The encoders' zeros of each fitted run, (runs, 2) [rad]."""
     name = lambda k, run: f"offset/joint/joint_{k}/position in run {run + 1}"
-    return np.array([[found[name(k, run)].value for k in (1, 2)] for run in range(runs)])
+    return np.array([[found[name(k, run)] for k in (1, 2)] for run in range(runs)])
 
 
 def own_zero(model: Model, run: Run, settings: Settings) -> np.ndarray:
@@ -146,13 +169,15 @@ def own_zero(model: Model, run: Run, settings: Settings) -> np.ndarray:
         model, run.log(rows=CALIBRATED), free=[Free(ZERO, prior=DOUBT)], noise=NOISE, huber=HUBER, wrap=False,
         loss=windows(settings),
     )  # fmt: skip
-    found = quiet_fit(problem)
-    return np.array([found[f"offset/joint/joint_{k}/position"].value for k in (1, 2)])
+    found = found_values(problem).numbers
+    return np.array([found[f"offset/joint/joint_{k}/position"] for k in (1, 2)])
 
 
-def learned(known: Fit, runs: Sequence[Run], settings: Settings) -> Fit:
+def learned(known: Values, runs: Sequence[Run], settings: Settings) -> Fit:
     """A unit with memory at each joint adds to the passive torque, from the joint's velocity and its motor's torque."""
-    logs = [run.log(zero) for run, zero in zip(runs, zeros_of(known, len(runs)), strict=True)]
+    logs = [
+        run.log(zero) for run, zero in zip(runs, zeros_of(known.numbers, len(runs)), strict=True)
+    ]
     reads = lambda k: [f"joint/joint_{k}/velocity", f"joint/joint_{k}/control"]
     wires = [
         Wire(f"joint/joint_{k}/passive_torque", reads(k), GRU(4), output_scale=0.1, fade=False)

@@ -40,14 +40,14 @@ def driven(design: str, path: Path) -> Recording:
     def physics(train: Sequence[int], settings: Settings) -> Known:
         used = [runs[k] for k in train]
         found = identified(lab, used, settings)
-        values = {name: e.value for name, e in found.estimates.items()}
+        values = found.numbers
         free = [
             begun(Free(n, low=low, high=high, shape=np.shape(numbers[n])), values)
             for n, (low, high) in BOUNDS.items()
             if n != "lag"
         ]
-        logs = [run.log(z) for run, z in zip(used, zeros_of(found, len(used)), strict=True)]
-        seen = [run.log(z, rows=600) for run, z in zip(used[:2], zeros_of(found, 2), strict=True)]
+        logs = [run.log(z) for run, z in zip(used, zeros_of(values, len(used)), strict=True)]
+        seen = [run.log(z, rows=600) for run, z in zip(used[:2], zeros_of(values, 2), strict=True)]
         problem = Problem(
             make=lambda p: made(lab, {**p, "lag": values["lag"]}), motions=seen if settings.quick else logs, free=free,
             loss=Windows(20 if settings.quick else STEPS), signals=list(noise), noise=noise, integrator="rk4",

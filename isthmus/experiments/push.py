@@ -39,10 +39,10 @@ ANALYTIC = Line("analytic")
 HYBRID = "hybrid"
 LEARN = 2 / 3
 """Share of the pushes of each seen shape that are learned from."""
+QUICK = 4
+"""Pushes of each shape that the small version takes."""
 LOADS = (0.05, 0.2)
 """Weights of the load of each object among which cross-validation chooses."""
-WEIGHTS = (0.1, 0.5)
-"""Weights of the weights of a network, likewise."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,6 @@ class Plan:
     folds: int
     loads: tuple[float, ...]
     networks: tuple[str, ...]
-    weights: tuple[float, ...]
     cases: int
     """How many shapes are left out in turn."""
     workers: int
@@ -89,6 +88,9 @@ def study(settings: Settings) -> Result:
             f"{settings.data!r} has pushes of one shape, {pushes.kinds[0]!r}; one is left out and at least one is "
             "learned from."
         )
+    if settings.quick:
+        few = [pushes.of([name])[:QUICK] for name in pushes.kinds]
+        pushes = pushes.pick(np.concatenate(few))
     left_out = [*pushes.kinds[: plan.cases], None]
     jobs = [(pushes, name, plan) for name in left_out]
     if plan.workers > 1:
@@ -100,9 +102,9 @@ def study(settings: Settings) -> Result:
     cases, final = found[:-1], found[-1]
     for case in cases:
         settings.say(f"without {case.unseen}: {case.chosen.name}; {_said(case)}")
+    crossed = [crossed_table([*cases, final])] if final.crossed else []
     tables = (
-        errors_table(cases, pushes), ratios_table(cases), cases_table(cases), crossed_table([*cases, final]),
-        numbers_table(final),
+        errors_table(cases, pushes), ratios_table(cases), cases_table(cases), *crossed, numbers_table(final),
     )  # fmt: skip
     numbers = plain_numbers(cases, final)
     models = {name: model_of(pushes, line_of(name, final), n) for name, n in final.numbers.items()
@@ -115,10 +117,10 @@ def planned(settings: Settings) -> Plan:
     quick = settings.quick
     network = str(settings.option("network", "yes")) != "no"
     return Plan(
-        steps=int(settings.option("steps", 1 if quick else 10)), fold_steps=1 if quick else 5,
+        steps=int(settings.option("steps", 1 if quick else 10)), fold_steps=1 if quick else 4,
         folds=2 if quick else 3, loads=LOADS[:1] if quick or not network else LOADS,
         networks=(("tip",) if quick else tuple(push_model.NETWORKS)) if network else (),
-        weights=WEIGHTS[:1] if quick else WEIGHTS, cases=int(settings.option("cases", 1 if quick else 99)),
+        cases=int(settings.option("cases", 1 if quick else 99)),
         workers=int(settings.option("workers", 1)), seed=settings.seed,
     )  # fmt: skip
 
@@ -156,9 +158,8 @@ def chosen_line(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]
         return loads[0], {}
     crossed: dict[str, np.ndarray] = {}
     found: dict[str, list[Numbers]] = {}
-    none: list[Any] = [None] * plan.folds
     starts, crossed[ANALYTIC.name] = cross_validated(
-        ANALYTIC, pushes, plan.folds, plan.fold_steps, none
+        ANALYTIC, pushes, plan.folds, plan.fold_steps, [None] * plan.folds
     )
     for line in loads:
         found[line.name], crossed[line.name] = cross_validated(
@@ -166,9 +167,9 @@ def chosen_line(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]
         )
     best = min(loads, key=lambda line: cost(crossed[line.name]))
     nets = [
-        dataclasses.replace(best, name=f"{best.name}, network on {n} {w:g}", network=n, weights=w)
-        for n in plan.networks for w in plan.weights
-    ]  # fmt: skip
+        dataclasses.replace(best, name=f"{best.name}, network on {n}", network=n)
+        for n in plan.networks
+    ]
     for line in nets:
         _, crossed[line.name] = cross_validated(
             line, pushes, plan.folds, plan.fold_steps, found[best.name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,8 +22,8 @@ PRIOR = 0.03
 """Weight of the distance of shared numbers from their starts, in first steps of the search."""
 EVERY = 4
 """Of the rows that are compared, a search takes one in so many."""
-WEIGHT_STEP = 0.3
-"""First step of a weight."""
+WEIGHT_STEP, WEIGHTS = 0.3, 0.3
+"""First step of a weight of a network, and the weight of its distance from its start."""
 SLIPPERY = 0.6
 """A second search starts with so much of the friction at the tip: whether the tip sticks or slides decides where a
 search ends."""
@@ -44,8 +44,6 @@ class Line:
     loads: float | None = None
     """Weight of the load of each object; None: all objects carry their load alike."""
     network: str | None = None
-    weights: float = 0.3
-    """Weight of the weights of the network."""
     quasistatic: bool = False
 
     @property
@@ -63,7 +61,7 @@ class Line:
             found |= dict.fromkeys(load_names(names), (LOAD, self.loads))
         if self.network is not None:
             found |= {
-                name: (Number(w, WEIGHT_STEP), self.weights) for name, w in weights_of(self.network).items()
+                name: (Number(w, WEIGHT_STEP), WEIGHTS) for name, w in weights_of(self.network).items()
             }  # fmt: skip
         return found
 
@@ -134,13 +132,13 @@ def _coordinate(number: Number, value: float) -> float:
 
 
 def fitted(line: Line, pushes: Pushes, steps: int, start: Numbers | None = None) -> Numbers:
-    """The numbers that follow these pushes best: the better one of two searches, from those of a simpler line."""
+    """The numbers that follow these pushes best, from those of a simpler line; without a network, of two searches."""
     free = line.free(pushes.kinds)
     given = start or {}
     sticky = {name: given.get(name, number.start) for name, (number, _) in free.items()}
     friction = "friction" if line.quasistatic else "tip_friction"
     paths = Paths(line, free, pushes)
-    starts = [sticky, {**sticky, friction: SLIPPERY * sticky[friction]}]
+    starts = [sticky, {**sticky, friction: SLIPPERY * sticky[friction]}][: 1 if line.network else 2]
     Z = np.array([[_coordinate(free[n][0], x) for n, x in numbers.items()] for numbers in starts])
     outcome = LevenbergMarquardt(steps=steps, tolerance=1e-5).search(paths, Z)
     return {name: float(x[outcome.best]) for name, x in paths.at(outcome.x).items()}
@@ -162,7 +160,7 @@ def folds(pushes: Pushes, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def cross_validated(
-    line: Line, pushes: Pushes, parts: int, steps: int, starts: list[Numbers]
+    line: Line, pushes: Pushes, parts: int, steps: int, starts: Sequence[Numbers | None]
 ) -> tuple[list[Numbers], np.ndarray]:
     """The numbers found without each part, and mean squares (pushes, 2) of pushes that they have not seen."""
     found, off = [], np.zeros((len(pushes), 2))

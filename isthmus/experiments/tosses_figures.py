@@ -17,7 +17,7 @@ def draw_errors(off: dict[str, Errors], width: str) -> Any:
     figure, panels = plt.subplots(1, 2, figsize=(9.6, 3.8), sharey=True)
     colours = dict(zip([n for n in off if "default" not in n], SERIES, strict=False))
     for k, (panel, factor, label) in enumerate(
-        zip(panels, (100.0, 1.0), (f"position [% of {width}]", "rotation [°]"), strict=True)
+        zip(panels, (100.0, 1.0), (f"position [% of a {width[:-1]}]", "rotation [°]"), strict=True)
     ):
         for name, pair in off.items():
             x = factor * np.sort(pair[k])

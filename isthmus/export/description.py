@@ -27,8 +27,9 @@ from isthmus.describe.description import (
     Shape,
     ShapeKind,
     Touch,
+    TouchingPair,
 )
-from isthmus.describe.mjcf_touch import IMPULSES
+from isthmus.describe.mjcf_touch import IMPULSES, PAIR, POINTS
 from isthmus.errors import BadOption
 from isthmus.model.arrays import is_traced
 from isthmus.model.compile import compile_model
@@ -62,6 +63,8 @@ def description_of(model: Model) -> Description:
         actuators=tuple(_actuators(model)),
         gravity=row(model.gravity),
         impulses=_impulses(model),
+        excluded=tuple((_owner(model, a), _owner(model, b)) for a, b in model.contact_excluded),
+        pairs=_pairs(model),
     )
     check(found)
     return _with_unusual_stops(model, found)
@@ -185,13 +188,30 @@ def _shape(model: Model, i: int) -> Shape:
         Frame(row(model.shape_origin[i]), row(model.shape_orientation[i])),
         row(model.shape_size[i]),
         corners,
-        _touch(model, i),
+        _touch(model, model.shape_names[i]),
+        model.contact_masks[i] if model.contact_masks else (1, 1),
     )
 
 
-def _touch(model: Model, shape: int) -> Touch:
-    """How a shape touches the ground; a number that all its contacts share stands there once."""
-    rows = model.rows("contact").get(model.shape_names[shape], ())
+def _pairs(model: Model) -> tuple[TouchingPair, ...]:
+    """Shapes that touch each other, and others that the file of the model names."""
+    kinds, names = model.shape_kinds, model.shape_names
+    rows = zip(model.contact_shapes, model.contact_planes, strict=True)
+    touching = dict.fromkeys((a, b) for a, b in rows if kinds[b] != "plane")
+    named = [(a, b) for a, b in model.contact_named if not {(a, b), (b, a)} & {*touching}]
+    made = []
+    for a, b in (*touching, *named):
+        name = PAIR.format(names[a], names[b])
+        touch, count = _touch(model, name), len(model.rows("contact").get(name, ()))
+        if count:
+            touch = Touch(touch.kind, (*touch.numbers, (POINTS, (float(count),))))
+        made.append(TouchingPair(names[a], names[b], touch))
+    return tuple(made)
+
+
+def _touch(model: Model, contact: str) -> Touch:
+    """How a shape touches the ground, or another one; a number that all its contacts share stands there once."""
+    rows = model.rows("contact").get(contact, ())
     if not rows:
         return Touch()
     numbers = [(name, row(getattr(model, f"contact_{name}")[list(rows)])) for name in NUMBERS]

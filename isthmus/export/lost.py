@@ -27,8 +27,6 @@ def note_common_losses(model: Model, found: Description, lost: LeftOut) -> None:
     """Notes what neither URDF nor MJCF can hold."""
     if model.networks:
         lost.add("networks at named variables")
-    if any(model.shape_kinds[s] != "plane" for s in model.contact_planes):
-        lost.add("which bodies touch each other, and how")
     for joint in found.joints:
         if joint.prescribed:
             lost.add("that its motion is prescribed, of joint", joint.name)

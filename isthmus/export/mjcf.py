@@ -22,8 +22,8 @@ from isthmus.export.description import STOPS, description_of, row
 from isthmus.export.lost import export_text, is_unusual, kept_or_new, note_common_losses
 from isthmus.export.mjcf_joints import Part, parts_of, pose_of, write_actuators, write_joint
 from isthmus.export.mjcf_kept import with_numbers
-from isthmus.export.mjcf_shapes import placed, write_geoms, write_sites
-from isthmus.export.mjcf_touch import custom_data
+from isthmus.export.mjcf_shapes import placed, write_geoms, write_sites, written_shapes
+from isthmus.export.mjcf_touch import custom_data, write_pairs
 from isthmus.export.possible import raised, with_possible_inertias
 from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
@@ -83,6 +83,7 @@ def to_mjcf(model: Model, *, repair: str = "none") -> tuple[str, LeftOut]:
     xml.leaf("option", gravity=found.gravity)
     _write_own_data(xml, found, parts, custom_data(found, lost))
     _write_bodies(xml, found, parts, lost)
+    write_pairs(xml, found, written_shapes(found, lost), lost)
     _write_mimics(xml, found)
     write_actuators(xml, parts)
     return xml.text(), lost

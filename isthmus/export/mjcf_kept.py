@@ -19,13 +19,20 @@ from isthmus.describe.description import Actuator, Description, Frame, Joint, Li
 from isthmus.describe.mjcf import read_again
 from isthmus.describe.mjcf_bodies import OWN
 from isthmus.describe.mjcf_left_out import LeftOut
+from isthmus.describe.mjcf_touch import PAIR
 from isthmus.describe.poses import Floats
 from isthmus.describe.xml_lines import parse_xml
 from isthmus.errors import IsthmusError
 from isthmus.export.description import STOPS, description_of, row, same_names
 from isthmus.export.lost import single
 from isthmus.export.mjcf_shapes import PLANE, placed
-from isthmus.export.mjcf_touch import custom_data, geom_numbers, is_of_contact
+from isthmus.export.mjcf_touch import (
+    custom_data,
+    geom_numbers,
+    is_of_contact,
+    mask_numbers,
+    pair_numbers,
+)
 from isthmus.export.urdf_elements import ends_of_travel, unit_axis
 from isthmus.export.xml_edit import Document, NotKept, Tag, opened, walk
 from isthmus.model.compile import model_of
@@ -223,7 +230,8 @@ def _write_planes(document: Document, was: Description, now: Description) -> Non
             world.children.append(tag)
             document.set_text(tag, "name", shape.name)
             document.set_text(tag, "type", "plane")
-            for name, numbers in {"size": PLANE, **placed(shape.frame)}.items():
+            bits = {} if shape.mask == (1, 1) else mask_numbers(shape)
+            for name, numbers in {"size": PLANE, **placed(shape.frame), **bits}.items():
                 document.set_numbers(tag, name, numbers)
 
 
@@ -233,7 +241,9 @@ def _write_contact(document: Document, now: Description, lost: LeftOut) -> None:
     for shape in now.shapes:
         if shape.name in geoms:
             for name, numbers in geom_numbers(shape).items():
-                document.set_numbers(geoms[shape.name], name, numbers)
+                if name not in mask_numbers(shape):
+                    document.set_numbers(geoms[shape.name], name, numbers)
+    _write_pairs(document, now)
     data = custom_data(now, lost)
     customs = document.root.all("custom")
     for tag in [tag for custom in customs for tag in custom.children]:
@@ -242,6 +252,31 @@ def _write_contact(document: Document, now: Description, lost: LeftOut) -> None:
             document.remove(tag)
     for name, value in data.items():
         _set_custom(document, "text" if isinstance(value, str) else "numeric", name, value)
+
+
+def _write_pairs(document: Document, now: Description) -> None:
+    """Writes pairs of shapes that touch each other; takes out those that were written so and do not touch any more."""
+    named = lambda tag: frozenset(_name(document, tag, f"geom{k}") for k in (1, 2))
+    there = {
+        named(tag): tag for contact in document.root.all("contact") for tag in contact.all("pair")
+    }
+    touching = {frozenset((pair.first, pair.second)): pair for pair in now.pairs if pair.touch.kind}
+    for names, tag in there.items():
+        written = (
+            {PAIR.format(*names), PAIR.format(*reversed([*names]))} if len(names) == 2 else set()
+        )
+        if names not in touching and _name(document, tag) in written:
+            document.remove(tag)
+    for names, pair in touching.items():
+        tag = there.get(names)
+        if tag is None:
+            tag = Tag("pair")
+            document.root.child("contact").children.append(tag)
+            document.set_text(tag, "name", PAIR.format(pair.first, pair.second))
+            document.set_text(tag, "geom1", pair.first)
+            document.set_text(tag, "geom2", pair.second)
+        for name, numbers in pair_numbers(pair).items():
+            document.set_numbers(tag, name, numbers)
 
 
 def _set_custom(document: Document, kind: str, name: str, value: Any) -> None:

@@ -15,9 +15,9 @@ PLANE = (0.0, 0.0, 1.0)
 
 def write_geoms(xml: Xml, found: Description, link: str | None, lost: LeftOut) -> None:
     """The shapes of a link (None: of the world)."""
-    still = {None, *_welded_to_the_world(found)}
+    written = written_shapes(found, lost)
     for shape in found.shapes:
-        if shape.link == link and _is_written(shape, link in still, lost):
+        if shape.link == link and shape.name in written:
             size = PLANE if shape.kind == "plane" else row(shape.size)[: SIZES[shape.kind]]
             xml.leaf("geom", name=shape.name, type=shape.kind, size=size, **placed(shape.frame),
                      **geom_numbers(shape))  # fmt: skip
@@ -33,6 +33,12 @@ def write_sites(xml: Xml, found: Description, link: str | None) -> None:
 def placed(frame: Frame) -> dict[str, tuple[float, ...]]:
     """The attributes of a frame."""
     return {"pos": row(frame.position), "quat": row(frame.orientation)}
+
+
+def written_shapes(found: Description, lost: LeftOut) -> set[str]:
+    """Names of the shapes that MJCF has; the others are noted."""
+    still = {None, *_welded_to_the_world(found)}
+    return {shape.name for shape in found.shapes if _is_written(shape, shape.link in still, lost)}
 
 
 def _is_written(shape: Shape, still: bool, lost: LeftOut) -> bool:

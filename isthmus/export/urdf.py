@@ -77,6 +77,8 @@ def _checked(model: Model, repair: str) -> tuple[Description, LeftOut]:
     note_common_losses(model, found, lost)
     if model.contact_kinds:
         lost.add("how it touches the ground (kind, friction, stiffness and all else of contact/*)")
+    if any(pair.touch.kind for pair in found.pairs):
+        lost.add("which bodies touch each other, and how")
     _note_losses(found, lost)
     return found, lost
 

@@ -99,6 +99,8 @@ def _check_rows(fields: dict[str, Any]) -> None:
     for name in ("contact_shapes", "contact_planes"):
         _within(name, fields[name], 0, len(fields["shape_names"]))
     _within("contact_excluded", [r for pair in fields["contact_excluded"] for r in pair], -1, links)
+    pairs = [row for pair in fields["contact_named"] for row in pair]
+    _within("contact_named", pairs, 0, len(fields["shape_names"]))
     _check_pairs(fields)
     dof = layout_of(fields["joint_kinds"], fields["mimics"]).nv
     for name in ("limited", "saturated", "position_controlled", *SINCE_FORMAT_2):

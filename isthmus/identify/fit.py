@@ -23,6 +23,7 @@ from isthmus.identify.answer.curvature import bend_of_fit
 from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.edges import edges
 from isthmus.identify.answer.missing import Missing, missing
+from isthmus.identify.answer.motion_hint import MotionHint, motion_hint, poorly_known
 from isthmus.identify.answer.quality import errors_of
 from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
 from isthmus.identify.answer.table import as_text
@@ -255,6 +256,8 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
     told = (*at_edge, *warnings_of(known, estimates, status), *time_shift_warnings(problem, x))
+    if hint := hint_of(problem, estimates):
+        told = (*told, f"{hint} designs a motion that would determine {', '.join(hint.free)}.")
     return Fit(
         model=parameters.model(x[:p]), estimates=estimates, covariance=known.covariance,
         correlations=known.correlations, noise=known.noise,
@@ -278,16 +281,12 @@ def warnings_of(
         first, more = list(known.doubtful)[:MAX_NAMED], len(known.doubtful) - MAX_NAMED
         names = ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
         found.append(f"{names}: doubtful, as the model lacks something: {known.lacking}.")
-    for name, e in estimates.items():
-        if (
-            np.isfinite(e.error)
-            and e.error > max(abs(e.value), 1e-12)
-            and not name.startswith("network/")
-        ):
-            found.append(
-                f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}. "
-                f"{what_would_determine(name, known, list(estimates))}"
-            )
+    for name in poorly_known(estimates):
+        e = estimates[name]
+        found.append(
+            f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}. "
+            f"{what_would_determine(name, known, list(estimates))}"
+        )
     if status not in (Status.CONVERGED, Status.INTERRUPTED):
         found.append(f"the search did not converge: {status.value}.")
     return tuple(found)
@@ -301,6 +300,12 @@ def what_would_determine(name: str, known: Sensitivity, names: Sequence[str]) ->
     if row[other] > MIN_RIVAL_CORRELATION:
         return f"Motion that separates it from {names[other]} would determine it, or hold one of the two."
     return "Motion in which it has more effect would determine it, or more of it."
+
+
+def hint_of(problem: Problem, estimates: Mapping[str, Estimate]) -> MotionHint | None:
+    """How to have a motion designed that would determine what is poorly identifiable."""
+    names = poorly_known(estimates)
+    return motion_hint(problem.template, names, [log.q for log in problem.logs]) if names else None
 
 
 def time_shift_warnings(problem: Problem, x: np.ndarray) -> list[str]:

@@ -148,6 +148,7 @@ def _points_and_shapes(description: Description, row: dict[str, int]) -> dict[st
     points, shapes = description.points, description.shapes
     masks = tuple(shape.mask for shape in shapes)
     here = lambda link: -1 if link is None else row[link]
+    named = {shape.name: i for i, shape in enumerate(shapes)}
     return {
         "point_names": tuple(point.name for point in points),
         "point_links": tuple(-1 if p.link is None else row[p.link] for p in points),
@@ -163,6 +164,7 @@ def _points_and_shapes(description: Description, row: dict[str, int]) -> dict[st
         "contact_excluded": tuple(
             (here(first), here(second)) for first, second in description.excluded
         ),
+        "contact_named": tuple((named[p.first], named[p.second]) for p in description.pairs),
     }
 
 

@@ -13,7 +13,7 @@ from isthmus.entry import check_arguments
 from isthmus.errors import BadModel, BadOption, UnknownName, did_you_mean
 from isthmus.model import address
 from isthmus.model.arrays import is_traced, stack
-from isthmus.model.filters import body_of, masks_meet, welded
+from isthmus.model.filters import body_of, welded
 from isthmus.model.leaves import faults_of_leaf
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.pairs import RULES, ContactKind, Pair, Rule, pair_list, slots
@@ -204,7 +204,7 @@ def _of_pair(own: list[Contact | None], pair: Pair, rule: str) -> Contact:
         for name in ("kind", *NUMBERS)
         if (value := getattr(pair, name, None)) is not None
     }
-    return dataclasses.replace(known[0], **{"kind": kind, "radius": 0.0, **mixed, **given})
+    return dataclasses.replace(known[0], **{"kind": kind, **mixed, **given})
 
 
 @check_arguments
@@ -276,7 +276,7 @@ def _rows(
         if stands_still(model, shape):
             continue
         _refuse_no_size(model, shape)
-        for plane in (p for p in planes if masks_meet(model.contact_masks, shape, p)):
+        for plane in (p for p in planes if model.filters.meet(shape, p)):
             for corner in range(corner_count(model, shape)):
                 rows.append((shape, corner, plane))
                 materials.append(records[n])

@@ -1,7 +1,8 @@
-"""Which shapes of a model may touch each other: by names, neighbours, and the masks and exclusions of its file."""
+"""Which shapes of a model may touch each other: by names, neighbours, and what its file says."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from isthmus.errors import BadModel, UnknownName, did_you_mean
@@ -9,19 +10,38 @@ from isthmus.model import address
 from isthmus.model.topology import Topology
 
 Names = tuple[str, str]
+Rows = tuple[tuple[int, int], ...]
 
 
-Masks = Sequence[tuple[int, int]]
-"""For each shape the bits of what it is, and of what it touches (contype, conaffinity); empty: all touch."""
+@dataclasses.dataclass(frozen=True)
+class Filters:
+    """What a file says of shapes that touch."""
+
+    masks: Rows = ()
+    """For each shape the bits of what it is, and of what it touches (contype, conaffinity); empty: all touch."""
+    excluded: Rows = ()
+    """Pairs of links that do not touch."""
+    named: Rows = ()
+    """Pairs of shapes that touch whatever the others say."""
+
+    def meet(self, a: int, b: int) -> bool:
+        """Whether two shapes are named together, or their masks let them touch."""
+        if self.names(a, b) or not self.masks:
+            return True
+        (is_a, meets_a), (is_b, meets_b) = self.masks[a], self.masks[b]
+        return bool(is_a & meets_b) or bool(is_b & meets_a)
+
+    def names(self, a: int, b: int) -> bool:
+        """Whether two shapes are named together."""
+        return (a, b) in self.named or (b, a) in self.named
 
 
-def pairs_of(
-    model: Topology, first: str, second: str, masks: Masks, excluded: Sequence[tuple[int, int]]
-) -> tuple[Names, ...]:
+def pairs_of(model: Topology, first: str, second: str, filters: Filters) -> tuple[Names, ...]:
     """Names of the pairs of shapes that two patterns pick, each pair once.
 
     A name that is no pattern is taken at its word. Where patterns pick, pairs are left out that cannot move against
-    each other, that are neighbours in the tree, or that masks of shapes and excluded pairs of links keep apart.
+    each other, that are neighbours in the tree, or that masks of shapes and excluded pairs of links keep apart; pairs
+    that the file names stay.
     """
     solid = [s for s, kind in enumerate(model.shape_kinds) if kind != "plane"]
     names = [model.shape_names[s] for s in solid]
@@ -34,7 +54,7 @@ def pairs_of(
     for a in picked[0]:
         for b in picked[1]:
             s, o = (model.shape_names.index(name) for name in (a, b))
-            if a != b and (both or _may_touch(model, bodies, s, o, masks, excluded)):
+            if a != b and (both or _may_touch(model, bodies, s, o, filters)):
                 found.setdefault(frozenset((a, b)), (a, b))
     return tuple(found.values())
 
@@ -74,22 +94,14 @@ def _refuse_impossible(model: Topology, first: str, second: str, bodies: tuple[i
         )
 
 
-def _may_touch(
-    model: Topology, bodies: tuple[int, ...], a: int, b: int, masks: Masks, excluded: Sequence
-) -> bool:
+def _may_touch(model: Topology, bodies: tuple[int, ...], a: int, b: int, filters: Filters) -> bool:
     one, two = body_of(model, bodies, a), body_of(model, bodies, b)
-    if one == two or _neighbours(model, bodies, one, two):
+    if one == two or filters.names(a, b):
+        return one != two
+    if _neighbours(model, bodies, one, two):
         return False
     links = {model.shape_links[a], model.shape_links[b]}
-    return not any(links == {*pair} for pair in excluded) and masks_meet(masks, a, b)
-
-
-def masks_meet(masks: Masks, a: int, b: int) -> bool:
-    """Whether the masks of two shapes let them touch."""
-    if not masks:
-        return True
-    (is_a, meets_a), (is_b, meets_b) = masks[a], masks[b]
-    return bool(is_a & meets_b) or bool(is_b & meets_a)
+    return not any(links == {*pair} for pair in filters.excluded) and filters.meet(a, b)
 
 
 def _neighbours(model: Topology, bodies: tuple[int, ...], one: int, two: int) -> bool:

@@ -20,7 +20,7 @@ from isthmus.entry import check_arguments
 from isthmus.errors import BadModel, BadShape, UnknownName, did_you_mean
 from isthmus.model import address
 from isthmus.model.arrays import as_floats, as_leaf, broadcast, is_traced, replaced
-from isthmus.model.filters import pairs_of
+from isthmus.model.filters import Filters, pairs_of
 from isthmus.model.joint_fields import JointFields, leaf
 from isthmus.model.joints import JOINTS, JointKind
 from isthmus.model.layout import Layout, layout_of
@@ -88,6 +88,8 @@ class Model(JointFields, Shown):
     """For each shape the bits of what it is and of what it touches (contype, conaffinity); empty: all touch."""
     contact_excluded: tuple[tuple[int, int], ...] = eqx.field(static=True, default=())
     """Pairs of links that the model's file keeps from touching; -1: the world."""
+    contact_named: tuple[tuple[int, int], ...] = eqx.field(static=True, default=())
+    """Pairs of shapes that the model's file lets touch by name, whatever masks and exclusions say."""
     contact_order: str = eqx.field(static=True, default="impact")
     """How impulses are computed: `impact`, `plain` or `b`, as `with_contact` explains."""
     contact_sweeps: int = eqx.field(static=True, default=30)
@@ -226,9 +228,14 @@ class Model(JointFields, Shown):
 
         A name that is no pattern is taken at its word. Where patterns pick, pairs are left out that cannot move against
         each other, that are neighbours in the tree, or that the model's file keeps apart (MJCF's contype, conaffinity
-        and exclude).
+        and exclude), unless it names them (MJCF's pair).
         """
-        return pairs_of(self, first, second, self.contact_masks, self.contact_excluded)
+        return pairs_of(self, first, second, self.filters)
+
+    @property
+    def filters(self) -> Filters:
+        """What the model's file says of shapes that touch."""
+        return Filters(self.contact_masks, self.contact_excluded, self.contact_named)
 
     # numbers by name -----------------------------------------------------------------------------------
 

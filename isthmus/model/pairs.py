@@ -56,6 +56,8 @@ class Pair:
     softness: Number | None = None
     """[1/kg]"""
     erp: Number | None = None
+    radius: Number | None = None
+    """Rounding of edges and corners of both shapes [m]."""
     points: Literal[1, 2, 4, 8] = 4
     """Most points of contact; a sphere has one, a capsule two."""
 

@@ -19,6 +19,7 @@ from isthmus.model.state import StateLike
 from isthmus.posteriors import exported, files
 from isthmus.posteriors.bands import Bands, bands_of
 from isthmus.posteriors.stacking import Stack
+from isthmus.shown import Shown, behind
 from isthmus.simulate.rollout import Controls
 from isthmus.types import Number
 
@@ -28,7 +29,7 @@ STOPPED = "Stopped before the end: there are fewer samples than asked for."
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(Shown):
     """What the logs say about the free numbers: samples, not one answer. Prints as a table."""
 
     samples: Float[np.ndarray, "samples numbers"]
@@ -134,6 +135,10 @@ class Posterior:
         return exported.write(map(one, rows), self.samples[rows], self.names, Path(folder), to)
 
     # on disk ---------------------------------------------------------------------------------------------------------
+
+    def plot(self) -> Any:
+        """A matplotlib figure with a histogram of each number's samples, and the modes as lines."""
+        return behind("figures.histograms").plot_posterior(self)
 
     @check_arguments
     def save(self, folder: str | os.PathLike[str]) -> Path:

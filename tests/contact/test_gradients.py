@@ -101,6 +101,21 @@ def test_gradients_of_fifty_steps_agree_with_differences(kind):
             np.testing.assert_allclose(gradient[n], w @ slope, rtol=1e-7, atol=1e-9 * scale)
 
 
+def test_steps_that_are_computed_again_give_the_same_gradient():
+    model = ball(ist.Contact(restitution=0.5, friction=0.4))
+    start = at((0.0, 0.0, 0.101), v=(0.5, 0.0, -1.0, 0.0, 0.0, 1.0))
+
+    def gradient(checkpoint):
+        end = lambda q, v: ist.rollout(
+            model, ist.State(q, v), None, DT, 5, checkpoint=checkpoint
+        ).v[-1]
+        slope = jax.grad(lambda q, v: jnp.sum(end(q, v) ** 2), argnums=(0, 1))
+        return np.concatenate(ist.native.compile(slope, start.q, start.v)(start.q, start.v))
+
+    assert np.abs(gradient(None)).max() > 0.1
+    np.testing.assert_allclose(gradient(2), gradient(None), rtol=1e-10, atol=1e-12)
+
+
 def test_native_code_xla_and_many_worlds_give_one_motion():
     model = ball(ist.Contact(restitution=0.5, friction=0.4))
     start = at((0.0, 0.0, 0.13), v=(0.5, 0.0, -1.0, 0.0, 0.0, 1.0))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
+from isthmus.discovery.draw import cells_of
 from isthmus.errors import BadFile, BadLog, BadOption
 
 ONE = ist.library.pendulum(1)
@@ -82,6 +83,15 @@ def test_the_formula_of_a_damper_is_its_damping(damped):
 def test_a_discovery_is_drawn(found, tmp_path):
     found.draw(tmp_path / "discovery.svg")
     assert "joint/joint_1/passive_torque" in (tmp_path / "discovery.svg").read_text()
+    with pytest.raises(BadOption, match="nothing was tried"):
+        ist.Discovery(()).draw()
+
+
+def test_inputs_of_the_joint_itself_are_drawn_by_their_quantity_alone():
+    own, other = (f"joint/a/passive_torque by joint/{name}/velocity" for name in "ab")
+    assert cells_of([own, "gravity"])[own] == ("joint/a/passive_torque", "velocity")
+    assert cells_of([own, "gravity"])["gravity"] == ("gravity", "(itself)")
+    assert cells_of([own, other])[own] == ("joint/a/passive_torque", "joint/a/velocity")
 
 
 def test_a_stopped_discovery_keeps_its_places_and_goes_on(damped, found):
@@ -124,6 +134,32 @@ def test_a_free_number_stays_within_its_bounds_and_a_rival_candidate_cannot_run_
     assert found.places == ()
     assert found.stand is not None
     assert 0.03 < float(found.stand.model().joint_damping[0]) < 0.07
+
+
+def puck(friction):
+    """A ball on a rail that slides over the ground on springs."""
+    robot = ist.Builder("puck")
+    robot.add_link("rail", mass=0.1, inertia=(1e-3, 1e-3, 1e-3))
+    robot.add_link("puck", mass=1.0, inertia=(1e-3, 1e-3, 1e-3))
+    robot.add_joint_prismatic("along", None, "rail", axis=(1.0, 0.0, 0.0))
+    robot.add_joint_prismatic("up", "rail", "puck", axis=(0.0, 0.0, 1.0))
+    robot.add_shape_sphere("puck", 0.05, name="puck")
+    springs = ist.Contact("penalty", friction=friction)
+    return ist.with_contact(robot.model(), springs, ground=ist.Ground(height=0.0))
+
+
+def test_friction_of_a_contact_is_named():
+    t = 0.002 * np.arange(800)
+    push = [8 * np.sin(8.2 * t) + 3 * np.sin(19.5 * t), 4 * np.sin(12.6 * t)]
+    push, rng = np.stack(push, axis=1), np.random.default_rng(0)
+    start = ist.State([0.0, 0.06], [1.0, 0.0])
+    m = ist.rollout(puck(0.6), start, push, 0.002, substeps=8)
+    noisy = lambda x: np.asarray(x) + 1e-3 * rng.standard_normal(np.shape(x))
+    commands = {"joint/control": np.concatenate([push, push[-1:]])}
+    log = ist.Motion(np.asarray(m.t), noisy(m.q), noisy(m.v), commands)
+    given = {"integrator": "semi_implicit", "substeps": 8, "loss": ist.Windows(20)}
+    found = ist.discover(problem(puck(0.3), log, **given), most=1)
+    assert [p.target for p in found.places] == ["contact/friction_force"]
 
 
 def test_a_fit_discovers_from_where_it_ended(damped):

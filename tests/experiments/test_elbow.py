@@ -16,7 +16,7 @@ from isthmus.experiments.elbow_model import isthmus_simulator, mujoco_simulator
 from isthmus.experiments.run import Settings, reproduce
 from isthmus.experiments.tosses_body import MUJOCO_CONTACT
 from isthmus.experiments.tosses_data import GRAVITY, Tosses
-from isthmus.experiments.tosses_study import assessed
+from isthmus.experiments.tosses_study import assessed, planned, split
 
 ROWS = 60
 TRUTH = {name: number.start for name, number in ELBOW.free_numbers("penalty").items()} | {
@@ -105,3 +105,19 @@ def test_simulated_tosses_of_boxes_go_through_the_whole_study(made, tmp_path):
     every = assessed(ELBOW, isthmus_simulator("penalty"), numbers, made[0])
     for start, means in later["penalty"].items():
         np.testing.assert_allclose(means, np.mean(every.off[start], axis=1), rtol=1e-6)
+
+
+def test_where_the_search_starts_real_tosses_are_predicted_better_than_as_published(shared_data):
+    pytest.importorskip("mujoco")
+    path = shared_data / "dairpll_elbow.npz"
+    _, judge = split(ELBOW, str(path), planned(ELBOW, Settings()), 0)
+    start = {name: number.start for name, number in ELBOW.free_numbers("penalty").items()}
+    ours, peer = (
+        [x.mean() for x in assessed(ELBOW, simulate, numbers, judge).off["eight frames"]]
+        for simulate, numbers in (
+            (isthmus_simulator("penalty"), start),
+            (mujoco_simulator(), ELBOW.published),
+        )
+    )
+    assert ours[0] < 0.7 * peer[0]
+    assert ours[1] < peer[1]

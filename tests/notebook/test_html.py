@@ -11,6 +11,7 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadMotion, BadOption
 from isthmus.motion.motion import About
+from isthmus.posteriors.stacking import Stack
 from isthmus.shown import Shown
 from tests.report.fits import real
 
@@ -85,3 +86,15 @@ def test_a_class_shows_its_text_and_figure_by_one_line():
             return "2 < 3"
 
     assert sound(Answer()._repr_html_()) == "<pre>2 &lt; 3</pre>"
+
+
+def test_a_posterior_is_its_histograms_and_its_table():
+    samples = np.random.default_rng(0).normal(size=(100, 2))
+    found = ist.Posterior(
+        samples, samples, ("link/rod_1/mass", "offset"), ("kg", ""), samples[:2], np.array([0.6, 0.4]),
+        0.1, 90.0, ist.library.pendulum(1), Stack({}),
+    )  # fmt: skip
+    assert [len(panel.lines) for panel in found.plot().axes] == [2, 2]
+    text = sound(found._repr_html_())
+    assert "<svg" in text
+    assert "link/rod_1/mass" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import urllib.request
 
 import numpy as np
@@ -19,6 +20,11 @@ from tests.scene.test_scene import ball
 viser = pytest.importorskip("viser", reason="viser, the extra `view`, is not installed")
 ARM = ist.library.pendulum(2)
 DT = 0.01
+CAMERA = {
+    "type": "ViewerCameraMessage", "wxyz": [1.0, 0, 0, 0], "position": [3.0, 3, 3], "look_at": [0.0, 0, 0],
+    "up_direction": [0.0, 0, 1], "fov": 1.0, "near": 0.01, "far": 1000.0, "image_height": 600, "image_width": 800,
+}  # fmt: skip
+"""What a browser says first."""
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +185,39 @@ def test_a_page_is_one_file_with_shapes_and_poses(swing, tmp_path, monkeypatch):
     assert '"predicted":"' in text
     assert "http" not in text.replace("http-equiv", "")
     assert len(text) < 3_000_000
+
+
+def test_a_browser_that_moves_a_slider_is_sent_the_new_poses(opened):
+    """Speaks as viser's client does: a message for the slider, then what the server sends until the links moved."""
+    msgspec = pytest.importorskip("msgspec")
+    client = pytest.importorskip("websockets.sync.client")
+    viewer, panel = opened
+    viewer.show(0.7)
+    slider = {"uuid": panel.numbers["rod_2"]._impl.uuid, "updates": {"value": 2.0}}
+    connection = client.connect(
+        viewer.address.replace("http", "ws"),
+        subprotocols=[f"viser-v{viser.__version__}"],
+        max_size=None,
+    )
+    with connection as browser:
+        assert b"world0/now" in _received(browser)
+        for message in (CAMERA, {"type": "GuiUpdateMessage", **slider}):
+            browser.send(msgspec.msgpack.encode(message))
+        deadline = time.monotonic() + 60.0
+        while viewer.worlds[0].model is ARM and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert b"world0/now" in _received(browser)  # the links, where they are now
+    assert float(viewer.worlds[0].model.get("link/rod_2/mass")) == 2.0
+
+
+def _received(browser) -> bytes:
+    """All messages that come until nothing comes for a while, unpacked: two lengths, then zstd."""
+    zstandard = pytest.importorskip("zstandard")
+    found = []
+    try:
+        while True:
+            data = browser.recv(timeout=1.0)
+            packed = data[16 : 16 + int.from_bytes(data[8:16], "little")]
+            found.append(zstandard.decompress(packed))
+    except TimeoutError:
+        return b"".join(found)

@@ -50,6 +50,7 @@ def pair_manifolds(
     links = np.array(model.shape_links, dtype=np.int32)
     turn, origin = mm(R[links], frames), p[links] + mv(R[links], jnp.asarray(model.shape_origin))
     size, points = jnp.asarray(model.shape_size), jnp.asarray(model.shape_points)
+    rounding = jnp.asarray(model.contact_radius)[pair_rows(model)]
     order: list[int] = []
     found: list[tuple[AnyArray, AnyArray, AnyArray]] = []
 
@@ -63,7 +64,9 @@ def pair_manifolds(
     for group in _groups(
         model.shape_kinds, model.contact_shapes, model.contact_planes, model.shape_spans
     ):
-        made = _manifolds(group, *(parts([pair[i] for pair in group.shapes]) for i in (0, 1)))
+        radius = rounding[np.array(group.rows, np.int32)]
+        sides = (parts([pair[i] for pair in group.shapes]) for i in (0, 1))
+        made = _manifolds(group, *sides, radius)
         sign = np.where(group.turned, -1.0, 1.0)[:, None, None]
         # a turned normal and a turned tangent keep the axes right-handed
         axes = jnp.concatenate([sign * made.axes[:, :2], made.axes[:, 2:]], axis=1)
@@ -76,16 +79,19 @@ def pair_manifolds(
     return point, axes, depth
 
 
-def _manifolds(group: Group, a: tuple, b: tuple) -> Manifold:
+def _manifolds(group: Group, a: tuple, b: tuple, radius: AnyArray) -> Manifold:
     """Of several pairs of the same kinds, one after the other, so that a pair which is far apart costs little."""
 
     def one(pair: tuple) -> Manifold:
-        first, second = (Solid(k, *part) for k, part in zip(group.kinds, pair, strict=True))
+        *shapes, rounding = pair
+        first, second = (
+            Solid(k, *part).rounded(rounding) for k, part in zip(group.kinds, shapes, strict=True)
+        )
         return _near(first, second, group.count)
 
     if len(group.shapes) > 1:
-        return jax.lax.map(one, (a, b))
-    return jax.tree.map(lambda x: x[None], one(jax.tree.map(lambda x: x[0], (a, b))))
+        return jax.lax.map(one, (a, b, radius))
+    return jax.tree.map(lambda x: x[None], one(jax.tree.map(lambda x: x[0], (a, b, radius))))
 
 
 def _near(a: Solid, b: Solid, count: int) -> Manifold:

@@ -18,6 +18,8 @@ from isthmus.types import AnyArray, Rotation, Scalar, Vec3
 
 FLAT = 0.1
 """Vertices of a hull whose height falls by less than this share of their distance belong to one face."""
+ROUND = ("sphere", "capsule")
+"""Kinds that have a rounding of their own."""
 SAME = 1e-3
 """Share of a length below which two points are one."""
 
@@ -27,19 +29,32 @@ class Solid(eqx.Module):
 
     kind: str = eqx.field(static=True)
     size: Vec3
-    """As `shape/size` of the model [m]."""
+    """As `shape/size` of the model [m]; of a box or a cylinder that is rounded, that of its core."""
     R: Rotation
     """Its axes in the world."""
     p: Vec3
     """Its origin in the world [m]."""
     points: Float[AnyArray, "vertices 3"]
     """Of a hull, in its own frame [m]."""
+    radius: Scalar | None = None
+    """Rounding of a box, a cylinder or a hull [m]: what is put around its core; None: none."""
 
     @property
     def rounding(self) -> Scalar:
         """Radius [m] of what is put around the core: a sphere has a point, a capsule a line as core."""
-        round_ = self.kind in ("sphere", "capsule")
-        return self.size[0] if round_ else jnp.zeros((), self.size.dtype)
+        if self.kind in ROUND:
+            return self.size[0]
+        return jnp.zeros((), self.size.dtype) if self.radius is None else self.radius
+
+    def rounded(self, radius: Scalar) -> Solid:
+        """The shape with rounded edges and corners: faces stay where they are, but those of a hull, which grows."""
+        used = {"box": 3, "cylinder": 2}.get(self.kind, 0)
+        if self.kind in ROUND:
+            return self
+        if used:
+            radius = jnp.minimum(radius, jnp.min(self.size[:used]))
+        size = self.size - radius * np.where(np.arange(3) < used, 1.0, 0.0)
+        return Solid(self.kind, size, self.R, self.p, self.points, radius)
 
     def at(self, code: AnyArray) -> AnyArray:
         """Where a support point of the core is in the world [m]."""
@@ -66,11 +81,12 @@ class Solid(eqx.Module):
     def bound(self) -> Scalar:
         """Radius [m] of a sphere about the shape's origin that holds the shape."""
         a, b, c = self.size
+        if self.kind in ROUND:
+            return {"sphere": a, "capsule": a + b}[self.kind]
         if self.kind == "points":
-            return jnp.sqrt(jnp.max(jnp.sum(self.points * self.points, axis=1)))
-        if self.kind == "box":
-            return jnp.sqrt(a * a + b * b + c * c)
-        return {"sphere": a, "capsule": a + b, "cylinder": jnp.sqrt(a * a + b * b)}[self.kind]
+            return jnp.sqrt(jnp.max(jnp.sum(self.points * self.points, axis=1))) + self.rounding
+        square = a * a + b * b + (c * c if self.kind == "box" else 0.0)
+        return jnp.sqrt(square) + self.rounding
 
 
 _EXTENTS = {
@@ -94,11 +110,14 @@ class Face(eqx.Module):
 def face(solid: Solid, direction: AnyArray) -> Face:
     """What a solid turns towards a unit vector of the world."""
     if solid.kind == "points":
-        return _hull_face(solid, direction)
-    d = mtv(solid.R, direction)
-    local, normal = _FACES[solid.kind](solid.size, d)
-    corners = solid.p[None] + mv(solid.R[None], local)
-    return Face(corners, mv(solid.R, normal))
+        core = _hull_face(solid, direction)
+    else:
+        d = mtv(solid.R, direction)
+        local, normal = _FACES[solid.kind](solid.size, d)
+        core = Face(solid.p[None] + mv(solid.R[None], local), mv(solid.R, normal))
+    if solid.radius is None:
+        return core
+    return Face(core.corners + (solid.radius * direction)[None], core.normal)
 
 
 def _sphere_face(size: AnyArray, d: AnyArray) -> tuple[AnyArray, AnyArray]:

@@ -6,6 +6,7 @@ import jax
 import mujoco
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import isthmus as ist
 from isthmus.spatial import bodies
@@ -246,3 +247,41 @@ def test_a_gripper_lifts_a_cube_as_mujoco_does(tmp_path):
     assert off[:, [0, 3, 4, 5]].max() < 3e-4
     assert off[300:, 1:3].max() < 5e-4
     assert off[:, 6:].max() < 1e-5
+
+
+def test_a_rounded_box_touches_another_one_as_it_touches_the_ground():
+    """Standing on a corner, on an edge and on a face."""
+    robot = ist.Builder("box")
+    robot.add_link("box", mass=1.0, inertia=(1e-3,) * 3)
+    robot.add_joint_free("flight", None, "box")
+    robot.add_shape_box("box", (0.1, 0.08, 0.06), name="box")
+    robot.add_shape_box(None, (1.0, 1.0, 0.5), name="table", position=(0.0, 0.0, -0.5))
+    model = ist.with_contact(
+        robot.model(),
+        ist.Contact(shapes="box", radius=0.02),
+        ground=ist.Ground(),
+        pairs=[("box", "table")],
+    )
+    rows = model.rows("contact")
+    turns = Rotation.from_rotvec([[0.5, 0.3, 0.2], [0.6, 0.0, 0.0], [0.0, 0.0, 0.4]]).as_quat()
+    q = np.concatenate([np.tile([0.0, 0.0, 0.2], (3, 1)), turns[:, [3, 0, 1, 2]]], axis=1)
+    motion = ist.rollout_many(
+        model, ist.State(q, np.zeros((3, 6))), None, 1e-6, 1, record="contact/depth"
+    )
+    depth = motion.signals["contact/depth"][:, 0]
+    on_ground, on_table = (depth[:, list(rows[name])].max(axis=1) for name in ("box", "box+table"))
+    np.testing.assert_allclose(on_table, on_ground, atol=1e-9)
+    sharp = (
+        ist.rollout_many(
+            model.set("contact/radius", 0.0),
+            ist.State(q, np.zeros((3, 6))),
+            None,
+            1e-6,
+            1,
+            record="contact/depth",
+        )
+        .signals["contact/depth"][:, 0, list(rows["box+table"])]
+        .max(axis=1)
+    )
+    assert (sharp - on_table)[:2].min() > 1e-3
+    np.testing.assert_allclose(sharp[2], on_table[2], atol=1e-9)
