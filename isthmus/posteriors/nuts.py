@@ -32,7 +32,7 @@ STARTS = 8
 @check_arguments
 @dataclasses.dataclass(frozen=True)
 class NUTS(AbstractMethod):
-    """The no-U-turn sampler: `chains` side by side share `warmup` steps of adaptation and `samples`.
+    """The no-U-turn sampler: `chains` side by side, each with `warmup` steps of adaptation, share the `samples`.
 
     Chains do not jump between modes that are far apart: the shares of such modes are those of where the chains began.
     Needs the extra `bayes`.
@@ -121,7 +121,7 @@ class Chains:
         """Warms the chains up, and takes the length of steps and the masses that suit them."""
         import blackjax  # an extra, loaded on demand
 
-        steps = max(20, -(-self.method.warmup // self.method.chains))
+        steps = max(20, self.method.warmup)
         warm = blackjax.window_adaptation(self.nuts, self.log_density, initial_step_size=0.5)
         run = lambda key, w: warm.run(key, w, num_steps=steps)[0]  # ty: ignore[unknown-argument]
         self.state, found = jax.jit(jax.vmap(run))(self.keys(), self.state.position)

@@ -227,6 +227,7 @@ def test_nuts_without_its_extra_says_which_one(sided, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.loose
 @pytest.mark.compiles_much("the sampler of blackjax is made of many operations")
 def test_nuts_agrees_with_laplace_and_goes_on_where_it_was_stopped(case):
     _, problem = case.at(np.array([0.0, 0.2]), np.random.default_rng(2))
