@@ -39,7 +39,8 @@ def recorded(seed):
         q, v = q + size * np.sin(w * t + phase), v + size * w * np.cos(w * t + phase)
         a = a - size * w**2 * np.sin(w * t + phase)
     motion = ist.Motion(t[:, 0], q, v, {"joint/acceleration": a})
-    torque = ist.needed_torque(holding(TOOL), motion) + NOISE * rng.standard_normal(q.shape)
+    noise = NOISE * np.random.default_rng(100 + seed).standard_normal(q.shape)
+    torque = ist.needed_torque(holding(TOOL), motion) + noise
     return ist.Motion(t[:, 0], q, v, {**motion.signals, "joint/motor_torque": torque})
 
 

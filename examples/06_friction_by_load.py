@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Friction that depends on load
 #
-# Gears rub more when they transmit more torque. A model with viscous and dry friction alone blames the masses for it;
+# Gears rub more when they transmit more torque. A model with dry friction alone blames the masses for it;
 # with `joint/load_friction` free, the masses come out right, and the errors say so.
 
 # %%
@@ -27,7 +27,7 @@ log = ist.Motion(t[:, 0], q, v, {**motion.signals, "joint/motor_torque": torque}
 # Two fits of the same log: without and with the term.
 
 # %%
-usual = [ist.Free("link/rod_2/mass"), ist.Free("joint/damping"), ist.Free("joint/friction")]
+usual = [ist.Free("link/rod_2/mass"), ist.Free("joint/friction")]
 started = arm.set("joint/load_friction", 0.02)
 fits = {
     "without": ist.fit(ist.Problem(arm, log, free=usual, loss=ist.TorqueLoss())),

@@ -6,6 +6,7 @@
 
 # %%
 import os
+import warnings
 from pathlib import Path
 
 import jax
@@ -17,6 +18,8 @@ from isthmus.experiments.swimmer_truth import MEDIA, ROW, swim
 
 jax.config.update("jax_enable_x64", True)
 QUICK = bool(os.environ.get("ISTHMUS_QUICK"))
+if QUICK:
+    warnings.simplefilter("ignore")  # a few steps converge to nothing
 model = ist.library.swimmer(3)
 
 # %% [markdown]

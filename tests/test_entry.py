@@ -26,6 +26,7 @@ class Nonsense:
 
 
 NOT_CALLED = {
+    "Design",
     "Discovery",
     "Fit",
     "Formula",

@@ -27,12 +27,12 @@ ROUNDS = 6
 
 Where several points of a body share a load, sweeps may rest for hundreds of rounds before one of the points lets go.
 """
-DAMPED = 1e-3
-"""Keeps the derivative finite where impulses were not found and points share a load."""
 RESTING = 1e-13
 """Sweeps that change no impulse by more than this share of the largest one are the last."""
 REDUNDANT = 1e-10
 """Share of the diagonal that keeps the matrix of Newton steps regular where contacts share a load."""
+DAMPED = 1e-3
+"""The same for the derivative where impulses were not found."""
 UNROLLED = 24
 """Rows of a linear system up to which its elimination is written out: those of a box. Loops take 3 times as long."""
 
@@ -97,18 +97,13 @@ def _moved(
     """How the solution moves where its velocities and the friction do.
 
     Impulses that were not found solve nothing, and where points share a load their equations contradict each other:
-    there the least squares of the change count, damped.
+    there softer points count.
     """
     steps = _steps(A)
     change = lambda w, friction: p - _projected(p - steps * w, friction, active)
     moved = jax.jvp(change, (w, friction), (dw, dfriction))[1]
-    J = _slope(A, w, friction, active, p)
-    squares = lambda r: (
-        J.T @ J + DAMPED**2 * np.eye(p.size),
-        (J.T @ r.reshape(-1)).reshape(p.shape),
-    )
-    J, moved = jax.lax.cond(off > UNSOLVED, squares, lambda r: (J, r), moved)
-    return -_by_slope(J, moved)
+    softness = jnp.where(off > UNSOLVED, DAMPED, REDUNDANT)
+    return -_by_slope(_slope(A, w, friction, active, p, softness), moved)
 
 
 def _steps(A: Square) -> Impulses:
@@ -213,8 +208,15 @@ def _newton(
     return p, off
 
 
-def _slope(A: Square, w: Impulses, friction: AnyArray, active: AnyArray, p: Impulses) -> Square:
-    """The derivative of `_difference` by `p`, where velocities are `w`."""
+def _slope(
+    A: Square,
+    w: Impulses,
+    friction: AnyArray,
+    active: AnyArray,
+    p: Impulses,
+    softness: float | Scalar = REDUNDANT,
+) -> Square:
+    """The derivative of `_difference` by `p`, where velocities are `w`; `softness`: a share of the diagonal of `A`."""
     count, size = p.shape[0], A.shape[0]
     steps = _steps(A)
     z = p - steps * w
@@ -231,7 +233,7 @@ def _slope(A: Square, w: Impulses, friction: AnyArray, active: AnyArray, p: Impu
     top = jnp.concatenate([on[:, None], jnp.zeros((count, 2), A.dtype)], axis=1)
     below = jnp.concatenate([by_normal[:, :, None], across], axis=2)
     D = jnp.concatenate([top[:, None], below], axis=1)  # of the projection, block by block
-    regular = A * (1.0 + REDUNDANT * np.eye(size))
+    regular = A * (1.0 + softness * np.eye(size))
     G = (np.eye(size) - steps.reshape(-1)[:, None] * regular).reshape(count, 3, size)
     moved = jnp.sum(D[:, :, :, None] * G[:, None, :, :], axis=2)
     return np.eye(size) - moved.reshape(size, size)
