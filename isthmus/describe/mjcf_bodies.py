@@ -185,7 +185,8 @@ def texts(m: Any, start: str) -> dict[str, str]:
     """The custom texts whose names begin with `start`, by the rest of their names."""
     names = [name_at(m, address) for address in m.name_textadr]
     spans = zip(names, m.text_adr, m.text_size, strict=True)
-    texts = {n: bytes(m.text_data[a : a + size]).rstrip(b"\0").decode() for n, a, size in spans}
+    text = lambda a, size: bytes(m.text_data[a : a + size]).rstrip(b"\0").decode("utf-8", "replace")
+    texts = {name: text(a, size) for name, a, size in spans}
     return {n.removeprefix(start): t for n, t in texts.items() if n.startswith(start)}
 
 

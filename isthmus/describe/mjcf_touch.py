@@ -6,6 +6,7 @@ follows from them without that inertia and the time step, so they are named, not
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ class Touches:
         self._kinds, self._numbers = texts(m, KIND), numerics(m)
         order = [(n, text) for n, text in texts(m, SOLVER).items() if n == "order"]
         counts = [(n, self._numbers.get(f"{SOLVER}{n}")) for n in IMPULSES]
-        whole = [(n, int(x)) for n, x in counts if isinstance(x, float)]
+        whole = [(n, int(x)) for n, x in counts if isinstance(x, float) and math.isfinite(x)]
         self.impulses: tuple[tuple[str, str | int], ...] = (*order, *whole)
         geoms = zip(m.pair_geom1.tolist(), m.pair_geom2.tolist(), strict=True)
         self.pairs: dict[frozenset[int], int] = {frozenset(two): k for k, two in enumerate(geoms)}

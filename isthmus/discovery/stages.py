@@ -26,7 +26,7 @@ STEPS = 3
 """How often the model is linearised again in such a fit."""
 KEPT = 3
 """Linearised models that are kept in memory."""
-SIGNIFICANT = 2.0
+SIGNIFICANT = 2.5
 """Standard errors by which held-out costs must fall for a candidate to be taken."""
 STRIDE = 1e-5
 """Of a free number, for derivatives of the model's leaves."""
