@@ -27,7 +27,7 @@ STEPS = 3
 KEPT = 3
 """Linearised models that are kept in memory."""
 SIGNIFICANT = 2.5
-"""Standard errors by which held-out costs must fall for a candidate to be taken."""
+"""Standard errors by which held-out costs must fall for a candidate to be taken: the best of eight is tested."""
 STRIDE = 1e-5
 """Of a free number, for derivatives of the model's leaves."""
 
