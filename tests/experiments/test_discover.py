@@ -20,7 +20,9 @@ def test_a_small_study_writes_its_tables_and_figures(tmp_path):
     assert (tmp_path / "errors.png").stat().st_size > 1000
 
 
-MISSED = pytest.mark.xfail(reason="17 of 20 at these seeds, 18 asked for", strict=False)
+MISSED = pytest.mark.xfail(
+    reason="17 of 20 at these seeds, 15 at 41000 and on; 18 asked for", strict=False
+)
 
 
 @pytest.mark.full
