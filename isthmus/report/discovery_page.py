@@ -8,23 +8,15 @@ import re
 from pathlib import Path
 
 from isthmus.discovery.result import NOTHING, Discovery
-from isthmus.disk import whole_file
-from isthmus.phases import phase
 from isthmus.report.html import Markup, joined, named, tag
-from isthmus.report.write import whole_page
+from isthmus.report.write import whole_page, write_page
 
 
 def export_discovery(
     found: Discovery, path: str | os.PathLike[str] = "discovery.html", *, title: str = "model"
 ) -> Path:
     """Writes one HTML page about a discovery, complete in itself, and returns its path."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with phase("writing the page"):
-        text = page(found, title)
-    with whole_file(target) as file:
-        file.write(text.encode())
-    return target
+    return write_page(path, lambda: page(found, title))
 
 
 def page(found: Discovery, title: str) -> str:

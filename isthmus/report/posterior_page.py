@@ -7,15 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from isthmus.disk import whole_file
 from isthmus.identify.problem import Problem
-from isthmus.phases import phase
 from isthmus.posteriors.posterior import STOPPED, Posterior
 from isthmus.report.charts import shortened
 from isthmus.report.html import Markup, joined, named, tag
 from isthmus.report.numbers import padded
 from isthmus.report.svg import Frame, point
-from isthmus.report.write import whole_page
+from isthmus.report.write import whole_page, write_page
 
 MAX_PAIRED = 6
 """Numbers that are drawn against each other."""
@@ -34,13 +32,7 @@ def export_posterior(
     problem: Problem | None = None,
 ) -> Path:
     """Writes one HTML page about a posterior, complete in itself. `problem`: its logs, for the bands."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with phase("writing the page"):
-        text = page(found, problem)
-    with whole_file(target) as file:
-        file.write(text.encode())
-    return target
+    return write_page(path, lambda: page(found, problem))
 
 
 def page(found: Posterior, problem: Problem | None = None) -> str:

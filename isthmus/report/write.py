@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -42,13 +42,8 @@ def export_report(
     `title` and `notes` (sentences) are yours; `command`: what to run again, instead of Python code made from the
     settings.
     """
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with phase("writing the report"):
-        text = page(fit, problem=problem, title=title, notes=notes, command=command)
-    with whole_file(target) as file:
-        file.write(text.encode())
-    return target
+    make = lambda: page(fit, problem=problem, title=title, notes=notes, command=command)
+    return write_page(path, make, "report")
 
 
 @check_arguments
@@ -77,6 +72,17 @@ def page(
     return whole_page(
         title, top, bodies, tag("script", asset("report.js")), tag("script", asset("player.js"))
     )
+
+
+def write_page(path: str | os.PathLike[str], make: Callable[[], str], what: str = "page") -> Path:
+    """Writes the text that `make` returns, in a folder that is made if need be, and returns its path."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with phase(f"writing the {what}"):
+        text = make()
+    with whole_file(target) as file:
+        file.write(text.encode())
+    return target
 
 
 def whole_page(title: str, top: Markup, sections: Sequence[Markup], *end: Markup) -> str:
