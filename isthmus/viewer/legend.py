@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isthmus.palette import BLUE, INK, PURPLE, VERMILION
+from isthmus.report.numbers import plain
 from isthmus.scene.scene import Scene
 
 STYLE = "margin:0.4em 0.9em;font-size:0.85em;line-height:1.4;overflow-wrap:anywhere"
@@ -27,7 +28,7 @@ def legend(scene: Scene, cell: float) -> str:
     rows = [
         (BLUE, "simulated"),
         (INK + "70", "ghost: measured, or before a change"),
-        *([(VERMILION, f"force; 0.1 m is {0.1 / scene.newton:.2g} N")] if touching else []),
+        *([(VERMILION, f"force; 0.1 m is {plain(0.1 / scene.newton, 2)} N")] if touching else []),
         *((PURPLE, text) for text in named),
     ]
     dot = "display:inline-block;width:0.8em;height:0.8em;border-radius:50%;margin-right:0.6em"
