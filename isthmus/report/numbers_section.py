@@ -18,7 +18,7 @@ from isthmus.model.model import Model
 from isthmus.networks.names import select, signals_of, unit_at, unit_for
 from isthmus.phases import counted
 from isthmus.report import charts
-from isthmus.report.html import Markup, joined, named, tag
+from isthmus.report.html import Markup, joined, named, sentence, tag
 from isthmus.report.numbers import plain, with_error
 
 GOOD = 0.1
@@ -249,11 +249,11 @@ def _error_rows(kind: str, errors: Errors) -> list[Markup]:
 
 def doubts(fit: Fit) -> Markup:
     """What the data cannot tell, in words, and other warnings."""
-    said = [tag("li", text) for text in fit.undetermined]
-    remains = [text[0].upper() + text[1:]] if (text := noise_warning(fit)) else []
+    said = [tag("li", sentence(text)) for text in fit.undetermined]
+    remains = [text] if (text := noise_warning(fit)) else []
     other = [text for text in fit.warnings if text not in fit.undetermined]
     moved = [f"{name}: {text}." for name, text in fit.doubtful.items()]
-    other = [tag("li", text) for text in [*remains, *other, *moved]]
+    other = [tag("li", sentence(text)) for text in [*remains, *other, *moved]]
     fine = tag(
         "ul",
         tag("li", "Every number that was free has an effect of its own on what was measured."),
@@ -321,7 +321,7 @@ def convergence(fit: Fit) -> Markup:
     )
     if len(history) > 1 and drawn is None:
         words += f" It came within {SAME_MINIMUM:.0%} of that in the first {unit} already."
-    return joined(tag("h2", "Convergence"), tag("p", words), drawn, islands(fit))
+    return joined(tag("h2", "Convergence"), tag("p", sentence(words)), drawn, islands(fit))
 
 
 def flat(histories: Sequence[np.ndarray]) -> bool:
