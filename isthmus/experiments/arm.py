@@ -19,12 +19,11 @@ import numpy as np
 from isthmus.data.read import read_motion
 from isthmus.errors import BadOption, DescriptionWarning, FitWarning
 from isthmus.experiments.arm_figures import draw_errors, draw_torques
-from isthmus.experiments.arm_network import as_motion, network_fit
+from isthmus.experiments.arm_network import network_fit, network_torque
 from isthmus.experiments.arm_peers import Figaroh, Peer, figaroh, peer
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.files.load import load
 from isthmus.identify.fit import Fit
-from isthmus.identify.needed import needed_torque
 from isthmus.identify.torque.data import BLOCKS, Rows, parts_of, predicted_torque
 from isthmus.identify.torque.layout import cogging_names
 from isthmus.identify.torque.regressor import OF_JOINT, parameter_names, parameter_vector
@@ -228,10 +227,11 @@ def fitted(arm: Arm, used: list[np.ndarray], settings: Settings) -> Found:
 
 
 def _by_name(arm: Arm, name: str, model: Model) -> Predict:
-    if model.networks:
-        return lambda runs: [needed_torque(model, as_motion(m)) for m in runs]
     lowpass = arm.lowpass if name == "filtered" else None
-    return lambda runs: [predicted_torque(model, m, arm.model, lowpass=lowpass) for m in runs]
+    plain = lambda m: predicted_torque(model, m, arm.model, lowpass=lowpass)
+    if not model.networks:
+        return lambda runs: [plain(m) for m in runs]
+    return lambda runs: [plain(m) + network_torque(model, m) for m in runs]
 
 
 def _by_peers(arm: Arm, peers: dict[str, np.ndarray]) -> dict[str, Predict]:

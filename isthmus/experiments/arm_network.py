@@ -9,16 +9,18 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from isthmus.blueprint.blueprint import Blueprint
+from isthmus.blueprint.blueprint import Blueprint, detach
 from isthmus.blueprint.wire import Wire
 from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Settings
 from isthmus.identify.fit import Fit
+from isthmus.identify.needed import needed_torque
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.problem import CROSS, Problem
 from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.identify.torque.data import BLOCKS, Rows, parts_of
 from isthmus.identify.torque.result import TorqueFit
+from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.networks.recipes import MLP
 
@@ -34,8 +36,11 @@ JUDGE = BLOCKS // 2
 def network_fit(found: TorqueFit, runs: list[Rows], settings: Settings) -> Fit:
     """Networks on top of a torque fit of these rows, or none: `Fit.networks` says what the judging block said."""
     judging = [part // 2 == JUDGE for part in parts_of(runs)]
-    trained = [as_motion(m, ~rows) for m, rows in zip(runs, judging, strict=True)]
-    judges = [as_motion(m, rows) for m, rows in zip(runs, judging, strict=True)]
+    measured = [
+        (m, rows) for m, rows in zip(runs, judging, strict=True) if np.isfinite(m.tau).any()
+    ]
+    trained = [as_motion(m, ~rows) for m, rows in measured]
+    judges = [as_motion(m, rows) for m, rows in measured]
     wires = [
         Wire(
             f"joint/passive_torque[{dof}]",
@@ -52,6 +57,12 @@ def network_fit(found: TorqueFit, runs: list[Rows], settings: Settings) -> Fit:
         hybrid, trained, free=[Free("network/*")], loss="torque", heldout=judges, weight_penalty=CROSS, noise=noise,
     )  # fmt: skip
     return quiet_fit(problem, LBFGS(steps=2 if settings.quick else STEPS))
+
+
+def network_torque(model: Model, rows: Rows) -> np.ndarray:
+    """Motor torques (rows, dof) [N·m, N] by which the networks of a model change those that a motion needs."""
+    motion = as_motion(rows)
+    return needed_torque(model, motion) - needed_torque(detach(model), motion)
 
 
 def as_motion(rows: Rows, used: np.ndarray | None = None) -> Motion:

@@ -53,7 +53,7 @@ def try_penalties(
     weights = int(problem.parameters.is_weight().sum())
     unit = max(plain_cost, 1e-300) / weights
     aside = set_aside(problem)
-    most = len(LADDER)
+    most = len(LADDER) + len(STRONGER)
     one = lambda n, factor: _tried(
         problem, factor * unit, search, starts, aside, f"{n} of at most {most}"
     )

@@ -197,15 +197,21 @@ def step_change(evaluation: Evaluation, x: np.ndarray) -> tuple[float, float]:
 def warnings_of(found: Check) -> list[str]:
     """What should be mended before a search."""
     most = max((e.effect for e in found.effects), default=0.0)
+    largest: dict[
+        str, float
+    ] = {}  # of a network as a whole: inner weights of a new one have no effect yet
+    for e in found.effects:
+        name = "/".join(e.name.split("/")[:2]) if e.name.startswith("network/") else e.name
+        largest[name] = max(e.effect, largest.get(name, 0.0))
     lines = [
-        f"{e.name} has no effect on what is compared."
-        for e in found.effects
-        if e.effect <= 1e-9 * most
+        f"{name} has no effect on what is compared."
+        for name, effect in largest.items()
+        if effect <= 1e-9 * most
     ]
     lines += [
         f"{e.name} is poorly identifiable: other parameters can imitate all but {100 * e.alone:.1g} % of its effect."
         for e in found.effects
-        if e.alone < 0.01 and e.effect > 1e-9 * most
+        if e.name in largest and e.alone < 0.01 and e.effect > 1e-9 * most
     ]
     if found.gradient_error > 1e-3:
         lines.append(

@@ -186,17 +186,16 @@ class Problem:
         found = self._free_numbers
         if not self.trained or self.make is not None:
             return found
-        channels = () if self.kind.simulates else self._channels(found.template)
-        states = [states_of(log, compared_rows(found.template, log, channels)) for log in self.logs]
-        model = with_ranges(found.template, states, self.trained)
-        return dataclasses.replace(found, template=model)
+        model = found.template
+        channels = () if self.kind.simulates else self._channels(model)
+        states = [states_of(log, compared_rows(model, log, channels)) for log in self.logs]
+        return dataclasses.replace(found, template=with_ranges(model, states, self.trained))
 
     @functools.cached_property
     def _free_numbers(self) -> Parameters:
         free = [f for f in self.free if not f.name.startswith("start/")]
-        spacing = [
-            float(np.median(np.diff(np.asarray(m.t)))) for m in self.runs[0] if np.size(m.t) > 1
-        ]
+        times = [np.asarray(m.t) for m in self.runs[0] if np.size(m.t) > 1]
+        spacing = [float(np.median(np.diff(t))) for t in times]
         free = [
             dataclasses.replace(f, start=spacing[0])
             if f.name == "dt" and f.start is None and spacing

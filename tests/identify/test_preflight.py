@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import isthmus as ist
 from isthmus.errors import BadStart, FitWarning
+from isthmus.identify.preflight import Effect, warnings_of
 from tests.identify.motions import DOUBLE, SINGLE, double_problem, recorded
 
 
@@ -17,6 +20,21 @@ def test_a_sound_problem_has_no_warnings_and_fits_on_a_screen():
     assert all(e.effect > 0 for e in check.effects)
     assert not [w for w in check.warnings if "time step" not in w]
     assert len(str(check).splitlines()) < 20
+
+
+def test_of_networks_only_those_without_any_effect_are_named():
+    """The inner weights of a new network have none, since its last layer is zero."""
+    check = double_problem("whole_run", rows=101).check()
+    weight = lambda name, effect: Effect(f"network/{name}", 0.0, -np.inf, np.inf, effect, 0.5)
+    more = (
+        weight("idle/layers/0/bias", 0.0),
+        weight("new/layers/0/bias", 0.0),
+        weight("new/layers/1/bias", 1.0),
+    )
+    said = warnings_of(dataclasses.replace(check, effects=(*check.effects, *more)))
+    assert [text for text in said if "no effect" in text] == [
+        "network/idle has no effect on what is compared."
+    ]
 
 
 def test_a_number_without_effect_is_named():
