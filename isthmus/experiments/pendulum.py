@@ -12,11 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
-from isthmus.blueprint.blueprint import Blueprint
-from isthmus.blueprint.wire import Wire
 from isthmus.data.read import read_motion
 from isthmus.errors import BadOption
 from isthmus.experiments.pendulum_figures import draw_errors, draw_motion
@@ -31,7 +28,9 @@ from isthmus.experiments.pendulum_judge import (
     start_of_example,
 )
 from isthmus.experiments.pendulum_markers import Markers, as_they_are, calibrate
-from isthmus.experiments.pendulum_model import LENGTHS, MOMENT, made
+from isthmus.experiments.pendulum_model import LENGTHS, made
+from isthmus.experiments.pendulum_network import compared as compared_networks
+from isthmus.experiments.pendulum_network import with_network
 from isthmus.experiments.pendulum_support import on_a_spring
 from isthmus.experiments.quiet import quiet_fit
 from isthmus.experiments.run import Result, Settings, Table
@@ -39,12 +38,10 @@ from isthmus.identify.fit import Fit
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.problem import Problem
 from isthmus.identify.search.horizon import LengtheningHorizon
-from isthmus.identify.search.lbfgs import LBFGS
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.losses.windows import WholeRun, Windows
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
-from isthmus.networks.recipes import MLP
 from isthmus.phases import in_turn
 
 SECOND = 505
@@ -54,8 +51,6 @@ SHORTEST = 600
 """Frames of a run, at least."""
 FLOOR = (0.004, 0.011, 0.032, 0.139)
 """Errors [rad] of least squares on accelerations, at these frames of runs 14-15."""
-READS = ("joint/position", "joint/velocity", "previous/joint/acceleration")
-"""Inputs of the network: with accelerations it can infer the force on the support."""
 OFFSETS = tuple(f"offset/joint/joint_{k}/position" for k in (1, 2))
 
 
@@ -78,15 +73,16 @@ def study(settings: Settings) -> Result:
         "all runs, markers": from_all(clean, markers, settings),
     }
     settings.say("a support that yields")
-    parts[SPRUNG], compared = on_a_spring(clean, parts["all runs, markers"], settings)
-    settings.say("a network")
+    parts[SPRUNG], compared, rivals = on_a_spring(clean, parts["all runs, markers"], settings)
+    settings.say("networks")
     parts["all runs, markers, network"] = with_network(clean, parts["all runs, markers"], settings)
+    parts[f"{SPRUNG}, network"] = with_network(clean, parts[SPRUNG], settings, by_model=True)
     tables = (
         errors_table(parts), many_table(parts), numbers_table(parts), velocities_table(one, raw[0]),
     )  # fmt: skip
     models = {file_name(name): part.model for name, part in parts.items()}
     figures = drawn(raw[-1], parts)
-    said = (*notes(parts, markers), *compared)
+    said = (*notes(parts, markers), *compared, *compared_networks(clean, rivals, settings))
     return Result(tables, plain_numbers(parts, markers), figures, said, models)
 
 
@@ -184,24 +180,6 @@ def from_all(films: list[Film], markers: Markers, settings: Settings) -> Found:
             break
     offset = np.array([found[name].value for name in OFFSETS])
     return judge(films[-2:], found.model, markers, offset, values(found))
-
-
-def with_network(films: list[Film], known: Found, settings: Settings) -> Found:
-    """A small network adds to the passive torque of both joints, from their motion; chosen on runs 12-13."""
-    motions = [film.motion(100, -100, known.offset) for film in films[:-2]]
-    net = MLP(2, 1) if settings.quick else MLP(16, 1)
-    wire = Wire("joint/passive_torque", READS, net, output_scale=MOMENT, fade=False)
-    hybrid = Blueprint([wire]).attach(
-        known.model, key=jax.random.key(settings.seed), data=motions[:2]
-    )
-    steps, stride = (25, 400) if settings.quick else (50, 100)
-    problem = Problem(
-        hybrid, motions, free=[Free("network/*")], loss=Windows(steps, stride), noise=5e-3, huber=3.0,
-        weight_penalty=100.0, integrator="rk4", wrap=False,
-    )  # fmt: skip
-    search = LBFGS(steps=2 if settings.quick else 500)
-    found = quiet_fit(problem, search)
-    return judge(films[-2:], found.model, known.markers, known.offset, {})
 
 
 def value(found: Fit, name: str) -> Any:

@@ -119,18 +119,37 @@ def predicted(
     """Both absolute angles (starts, ahead + 1, 2) [rad] and their errors; starts are the filter's or the model's."""
     before = HALF if by_model else 0
     places = [(films[k], row - before) for k, row in places_of(films, every)]
-    still = np.zeros(model.dof - 2)  # of the support, where the model has one
-    start = np.stack(
+    start = (starts_by_model if by_model else _starts)(places, model, markers, offset)
+    seen = np.stack([film.seen[row : row + before + ahead + 1] for film, row in places])
+    angles = _filmed(start, before + ahead, model, markers, offset)[:, before:]
+    return angles, angles - seen[:, before:]
+
+
+def starts_by_model(
+    places: Sequence[tuple[Film, int]], model: Model, markers: Markers, offset: np.ndarray
+) -> np.ndarray:
+    """States (places, 2 dof) at rows of films where the model agrees best with the 41 frames from there on."""
+    doubt = [[s] * (model.dof - 2) + [d] * 2 for s, d in zip(DOUBT_SUPPORT, DOUBT, strict=True)]
+    seen = np.stack([film.seen[row : row + 2 * HALF + 1] for film, row in places])
+    first = lambda start: _filmed(start, 2 * HALF, model, markers, offset)
+    return _estimated(first, _starts(places, model, markers, offset), seen, np.concatenate(doubt))
+
+
+def _starts(
+    places: Sequence[tuple[Film, int]], model: Model, markers: Markers, offset: np.ndarray
+) -> np.ndarray:
+    """The filter's states (places, 2 dof); a support, where the model has one, is at rest."""
+    still = np.zeros(model.dof - 2)
+    return np.stack(
         [np.concatenate([still, f.q[row] - offset, still, f.v[row]]) for f, row in places]
     )
-    seen = np.stack([film.seen[row : row + before + ahead + 1] for film, row in places])
-    rolled = lambda start, steps: markers.filmed(_rolled(model, start, steps) + offset)
-    if by_model:
-        doubt = [[s] * len(still) + [d] * 2 for s, d in zip(DOUBT_SUPPORT, DOUBT, strict=True)]
-        first = lambda start: rolled(start, 2 * HALF)
-        start = _estimated(first, start, seen[:, : 2 * HALF + 1], np.concatenate(doubt))
-    angles = rolled(start, before + ahead)[:, before:]
-    return angles, angles - seen[:, before:]
+
+
+def _filmed(
+    start: np.ndarray, steps: int, model: Model, markers: Markers, offset: np.ndarray
+) -> np.ndarray:
+    """Absolute angles (starts, steps + 1, 2) [rad] as a camera sees them."""
+    return markers.filmed(_rolled(model, start, steps) + offset)
 
 
 def _rolled(model: Model, start: np.ndarray, steps: int) -> np.ndarray:

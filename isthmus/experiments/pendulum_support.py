@@ -6,6 +6,7 @@ point of the search these starts are estimated anew (variable projection); diffe
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,24 +37,25 @@ STEP, TRIALS, LEAST = 0.02, 6, 1e-4
 
 def on_a_spring(
     films: list[Film], known: Found, settings: Settings
-) -> tuple[Found, tuple[str, ...]]:
-    """All runs but two on a spring, and what two more runs, left out, say of the spring."""
+) -> tuple[Found, tuple[str, ...], dict[str, Found]]:
+    """All runs but two on a spring; what two more runs, left out, say of the spring; the models they judge."""
     p, offset = fitted(films[:-2], known, settings, sprung=True)
     numbers = {name: (value, np.nan) for name, value in _flat(p).items()}
     part = judge(films[-2:], made(p), known.markers, offset, numbers)
     if len(films) < 6:
-        return part, ()
-    errors = []
-    for sprung in (False, True):
+        return part, (), {}
+    errors, rivals = [], {}
+    for name, sprung in (("a rigid support", False), ("a sprung one", True)):
         p, offset = fitted(films[:-4], known, settings, sprung=sprung)
         off = predicted(films[-4:-2], made(p), known.markers, offset, SPACING, True)[1]
         errors.append(rms(off))
+        rivals[name] = dataclasses.replace(known, model=made(p), offset=offset)
     said = [" / ".join(f"{x:.4f}" for x in own) for own in errors]
     ratio = float(np.exp(np.mean(np.log(np.array(errors[1]) / errors[0]))))
     return part, (
         f"Fitted without the two runs before the last two, a rigid support predicts these with {said[0]} rad, a sprung "
         f"one with {said[1]} rad: {ratio:.2f} times as much in the mean.",
-    )
+    ), rivals  # fmt: skip
 
 
 def fitted(

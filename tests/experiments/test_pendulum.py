@@ -8,8 +8,9 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadOption
 from isthmus.experiments import pendulum
-from isthmus.experiments.pendulum_judge import predicted
+from isthmus.experiments.pendulum_judge import Found, predicted
 from isthmus.experiments.pendulum_markers import as_they_are, calibrate
+from isthmus.experiments.pendulum_network import windows_by_model
 from isthmus.experiments.run import Settings, reproduce
 
 TRUTH = {
@@ -51,6 +52,24 @@ def test_a_support_that_hardly_yields_is_a_rigid_one_and_a_light_one_is_not():
     np.testing.assert_allclose(heavy, rigid, atol=1e-5)
     light = swung(pendulum.made({**TRUTH, **support, "support_mass": 1.0}))
     assert np.abs(light - rigid).max() > 1e-3
+
+
+def test_windows_by_the_model_know_a_support_only_where_they_begin(tmp_path):
+    (film, *_), plain = (
+        pendulum.films(pendulum.runs_of(str(filmed(tmp_path, 700))), as_they_are()),
+        as_they_are(),
+    )
+    support = {"frequency": 15.0, "damping_ratio": 0.1, "support_mass": 50.0}
+    known = Found(
+        pendulum.made({**TRUTH, **support}), plain, np.zeros(2), {}, (), film.q, (), (), ()
+    )
+    motion = windows_by_model(film, known, steps=45, stride=200)
+    starts = np.arange(0, len(motion), 46)
+    np.testing.assert_array_equal(np.flatnonzero(np.isfinite(motion.q[:, 0])), starts)
+    assert np.isfinite(motion.q[:, 1:]).all()
+    np.testing.assert_allclose(
+        motion.q[starts, 1:], film.q[100 + 200 * np.arange(len(starts))], atol=0.01
+    )
 
 
 def test_a_film_that_is_too_short_is_refused(tmp_path):
