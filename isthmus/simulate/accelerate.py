@@ -151,6 +151,8 @@ def _at_end_of_step(
         ahead = signal.slope("joint/torque", -dt * stiffness * acting.v)
     resistance = signal.slope("joint/torque", resistance)
     link = [dt * D for D in link]
+    if acting.rubbing is not None:
+        link.append(acting.rubbing.added(dt))
     dof = [dt * D for D in dof] + ([] if acting.inertia is None else [acting.inertia])
     return AddedInertia(resistance, _sum(link), _sum(dof)), ahead
 
