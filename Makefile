@@ -5,6 +5,8 @@
 .PHONY: help demo test test-full test-other fuzz lint format bench smoke wheel docs clean distclean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# each program that a test starts would compile all of isthmus again
+unexport PYTHONDONTWRITEBYTECODE
 ifdef PYTHON
 export PYTHON
 endif

@@ -160,6 +160,12 @@ def test_every_integrator_can_be_chosen():
         (["--control", "nowhere.csv"], "there is no file 'nowhere.csv'"),
         (["--base", "free"], "are for files"),
         (["--contact", "penalty"], "has no ground to touch"),
+        (
+            ["--pair", "finger"],
+            "--pair 1 does not know 'finger'. --pair 1 has no first and no second; name two shapes",
+        ),
+        (["--pair", "finger+cube,glue=1"], "--pair 1 does not know 'glue'"),
+        (["--pair", "finger+cube"], "no shape is called 'finger'"),
         (["--contact", "friction=0.3,glue=1"], "--contact 1 does not know 'glue'"),
         (["--contact", "friction=much"], "--contact 1: friction must be a number, not 'much'"),
     ],
@@ -200,7 +206,7 @@ def test_ground_and_repair_reach_the_reader(tmp_path, monkeypatch):
     }  # fmt: skip
     for texts, contact in given.items():
         simulate.load_model(str(tmp_path / "arm.urdf"), **options, contact=texts)
-        assert heard == {**options, "contact": contact}
+        assert heard == {**options, "contact": contact, "pairs": ()}
 
 
 def test_out_and_plot_may_be_folders(tmp_path, monkeypatch):
