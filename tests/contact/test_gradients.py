@@ -132,7 +132,8 @@ def test_steps_that_are_computed_again_give_the_same_gradient():
 
     plain = gradient(None)
     assert np.abs(plain).max() > 0.1
-    np.testing.assert_allclose(gradient(2), plain, rtol=1e-10, atol=1e-12)
+    for checkpoint in (2, "auto"):
+        np.testing.assert_allclose(gradient(checkpoint), plain, rtol=1e-10, atol=1e-12)
 
 
 def test_native_code_xla_and_many_worlds_give_one_motion():

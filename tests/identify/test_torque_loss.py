@@ -133,6 +133,7 @@ def test_whole_inertias_converge_within_thirty_steps_to_less_than_the_truth_leav
     with warnings.catch_warnings(action="ignore", category=FitWarning):  # of what is not determined
         fit = ist.fit(ist.Problem(ROBOT, noisy, free=free, loss="torque"))
     assert any("of the inertias of link/rod_1" in text for text in fit.undetermined)
+    assert fit.warnings[-1].endswith("would determine all that torques can show of the inertias.")
     assert fit.status == "converged"
     assert len(fit.history) <= 31
     assert fit.errors["joint/control"][1] <= np.sqrt(np.mean(np.square(noise)))
