@@ -11,6 +11,7 @@ import numpy as np
 from isthmus.experiments.acrobot_fits import Run
 from isthmus.experiments.acrobot_model import ROW
 from isthmus.experiments.acrobot_own import Own, Spread, drawn, with_friction
+from isthmus.identify.evaluate.windows_from_logs import REMEMBERED, bristles_along
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.simulate.many import rollout_many
@@ -62,7 +63,12 @@ def predicted(
     rows, ahead = starts(run), following(run)
     q, v = (run.q, run.v) if smooth else (run.seen, run.measured_v)
     before = np.maximum(rows[:, None] - 1 - np.arange(model.delay_steps), 0)
-    start = State(q[rows] - zero + off[0], v[rows] + off[1], {"commands": run.torque[before]})
+    memory = {"commands": run.torque[before]}
+    if model.bristling:
+        memory["bristles"] = np.array(
+            [bristles_along(model, v[max(k - REMEMBERED, 0) : k], ROW) for k in rows]
+        )
+    start = State(q[rows] - zero + off[0], v[rows] + off[1], memory)
     motion = rollout_many(model, start, Control(torque=run.torque[ahead[:, :-1]]), ROW)
     return np.asarray(motion.q) + zero
 

@@ -23,7 +23,7 @@ from isthmus.identify.evaluate.window import Plan, Window
 from isthmus.identify.evaluate.windows_from_logs import cut_windows
 from isthmus.identify.logs import log as reading
 from isthmus.identify.logs.faults import check_heldout, check_logs, warn_without_commands
-from isthmus.identify.logs.log import Log, states_of
+from isthmus.identify.logs.log import Log, compared_rows, states_of
 from isthmus.identify.parameters.free import Free, as_frees
 from isthmus.identify.parameters.parameters import Make, Parameters, parameters
 from isthmus.identify.preflight import Check, check
@@ -186,7 +186,8 @@ class Problem:
         found = self._free_numbers
         if not self.trained or self.make is not None:
             return found
-        states = [states_of(log) for log in self.logs]
+        channels = () if self.kind.simulates else self._channels(found.template)
+        states = [states_of(log, compared_rows(found.template, log, channels)) for log in self.logs]
         model = with_ranges(found.template, states, self.trained)
         return dataclasses.replace(found, template=model)
 

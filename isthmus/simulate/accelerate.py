@@ -12,6 +12,7 @@ from isthmus.dynamics.actuators import motor_slope
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.passive import (
+    bristle_ahead,
     limit_slopes,
     load_friction_torque,
     passive_slope,
@@ -76,8 +77,8 @@ def needed_torque(acting: Forces, a: Joints, signal: Signal) -> Joints:
     tau = tau - acting.passive - acting.stops
     if not acting.model.load_rubbing:
         return tau
-    rest = tau + load_friction_torque(acting.model, acting.v, acting.motor)
-    return transmitted_torque(acting.model, rest, acting.v)
+    rest = tau + load_friction_torque(acting.model, acting.v, acting.motor, acting.bristles)
+    return transmitted_torque(acting.model, rest, acting.v, acting.bristles)
 
 
 @exact
@@ -136,19 +137,27 @@ def _at_end_of_step(
     model = acting.model
     joint, link, dof = _learned_damping(acting, signal)
     resistance = dt * signal.slope(
-        "joint/passive_torque", passive_slope(model, acting.v, acting.motor)
+        "joint/passive_torque", passive_slope(model, acting.v, acting.motor, acting.bristles)
     )
     if (learned := _sum(joint)) is not None:
         resistance = resistance + dt * learned
     if model.position_controlled:
         resistance = resistance + dt * signal.slope("joint/motor_torque", motor_slope(model))
     ahead = None
+    if acting.bristles is not None:
+        ahead, slope = (
+            signal.slope("joint/passive_torque", x)
+            for x in bristle_ahead(model, acting.v, acting.motor, acting.bristles, dt)
+        )
+        resistance = resistance + dt * slope
+        ahead = signal.slope("joint/torque", ahead)
     if model.limited:
         stiffness, damping = (
             signal.slope("joint/limit_torque", x) for x in limit_slopes(model, acting.q)
         )
         resistance = resistance + dt * (damping + dt * stiffness)
-        ahead = signal.slope("joint/torque", -dt * stiffness * acting.v)
+        stop = signal.slope("joint/torque", -dt * stiffness * acting.v)
+        ahead = stop if ahead is None else ahead + stop
     resistance = signal.slope("joint/torque", resistance)
     link = [dt * D for D in link]
     if acting.rubbing is not None:

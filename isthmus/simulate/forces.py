@@ -41,6 +41,8 @@ class Forces(Record):
     """All generalised forces together: motor, passive and stops [N·m, N]."""
     link: Float[AnyArray, "links 6"]
     """External force on each link, in its own frame: moment [N·m], then force [N]."""
+    bristles: Joints | None
+    """State of the bristles, −1 to 1; None: the model has none."""
     inertia: Float[AnyArray, "dof dof"] | None
     """Inertia that networks add in joint space [kg·m²]; None: none."""
     touch: Touch | None
@@ -69,7 +71,8 @@ def forces(
         command = delayed(model, state.memory["commands"], command, period)
     motor = signal("joint/motor_torque", motor_torque(model, command, q, v))
     kinematics = forward_kinematics(model, q, v, signal)
-    passive = signal("joint/passive_torque", passive_torque(model, q, v, motor))
+    bristles = signal.recalled("bristles") if model.bristling else None
+    passive = signal("joint/passive_torque", passive_torque(model, q, v, motor, bristles))
     stops = signal("joint/limit_torque", limit_torque(model, q, v))
     joint = signal("joint/torque", motor + passive + stops)
     given, touching, rubbing = _or_zeros(control.force, kinematics.velocity), None, None
@@ -81,7 +84,19 @@ def forces(
     link = signal("link/external_force", given)
     inertia = signal.added_inertia()
     return Forces(
-        model, q, v, kinematics, motor, passive, stops, joint, link, inertia, touching, rubbing
+        model,
+        q,
+        v,
+        kinematics,
+        motor,
+        passive,
+        stops,
+        joint,
+        link,
+        bristles,
+        inertia,
+        touching,
+        rubbing,
     )
 
 

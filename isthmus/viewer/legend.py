@@ -21,9 +21,8 @@ def paragraph(inner: str) -> str:
     return f'<div style="{STYLE}">{inner}</div>'
 
 
-def legend(scene: Scene, cell: float) -> str:
-    """What each colour is, as HTML; `cell`: width of the floor's squares [m]."""
-    touching = scene.has_ground or any(take.contacts is not None for take in scene.takes)
+def legend(scene: Scene, cell: float, touching: bool) -> str:
+    """What each colour is, as HTML; `cell`: width of the squares of the floor [m]; `touching`: with contacts."""
     named = dict.fromkeys(f"{mark.text}: {mark.about}" for mark in scene.wires)
     rows = [
         (BLUE, "simulated"),

@@ -72,7 +72,9 @@ class Panel:
             "sliders change", names, initial_value=EVERY, visible=len(viewer.worlds) > 1
         )
         self.again = gui.add_button("reset", icon="rotate", color="gray")
-        self.legend = gui.add_html(legend(viewer.scene, viewer.cell))
+        self.legend = gui.add_html(
+            legend(viewer.scene, viewer.cell, bool(viewer.models[0].contact_kinds))
+        )
         self.text = gui.add_html("")
 
         @self.play.on_update

@@ -167,6 +167,10 @@ def test_what_only_appears_together_is_told_as_such():
         f"only {mass} / {damping} and {stiffness} / {damping} are determined.",
     )
     assert np.isinf(fit[mass].error)
+    assert fit.warnings[-1] == (
+        f"ist.design(fit.model, free={[mass, stiffness, damping]}, limits={{'position': 1}}) designs a motion that "
+        f"would determine {mass}, {stiffness}, {damping}, if any motion can."
+    )
 
 
 def test_a_fit_is_the_same_after_saving_and_loading(fit, tmp_path):
