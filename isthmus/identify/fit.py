@@ -24,9 +24,9 @@ from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.edges import edges
 from isthmus.identify.answer.missing import Missing, missing
 from isthmus.identify.answer.motion_hint import MotionHint, motion_hint, poorly_known
-from isthmus.identify.answer.quality import errors_of
+from isthmus.identify.answer.quality import errors_of, poor_fit
 from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
-from isthmus.identify.answer.table import as_text
+from isthmus.identify.answer.table import as_text, noise_warning
 from isthmus.identify.compare import (
     WithoutNetworks,
     compared,
@@ -258,7 +258,7 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     told = (*at_edge, *warnings_of(known, estimates, status), *time_shift_warnings(problem, x))
     if hint := hint_of(problem, estimates):
         told = (*told, f"{hint} designs a motion that would determine {hint.aim}.")
-    return Fit(
+    found = Fit(
         model=parameters.model(x[:p]), estimates=estimates, covariance=known.covariance,
         correlations=known.correlations, noise=known.noise,
         errors=errors, heldout=heldout,
@@ -269,6 +269,13 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         bent=bend_of_fit(evaluation, x, known.noise) if computed else "",
         settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
+    judged = (
+        (evaluation, errors, "fitted")
+        if predicted is None or heldout is None
+        else (predicted, heldout, "held-out")
+    )
+    poor = poor_fit(*judged) if noise_warning(found) else ""
+    return dataclasses.replace(found, warnings=(poor, *told)) if poor else found
 
 
 def warnings_of(

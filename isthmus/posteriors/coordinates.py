@@ -2,21 +2,31 @@
 
 A box becomes `x = low + (high − low) Φ(u)`, a normal prior `x = mean + σ u`, a normal prior that bounds cut
 `x = mean + σ Φ⁻¹(A + (B − A) Φ(u))`. A number with one bound and no prior has `x = low + exp(u)` and a flat prior on
-`x`; one with neither is its own coordinate. The last two have no proper prior.
+`x`; one with neither is its own coordinate. The last two have no proper prior. `to_x`, `potential` and `slope` take
+arrays of NumPy or of JAX.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
+import jax
+import jax.scipy.special
 import numpy as np
+import scipy.special
 from jaxtyping import Bool, Float
 from scipy.special import ndtr, ndtri
 
 from isthmus.identify.evaluate.evaluation import Evaluation
+from isthmus.spatial.arrays import namespace
+from isthmus.types import AnyArray
 
 Points = Float[np.ndarray, "points n"]
+AnyPoints = Float[AnyArray, "points n"]
+Maps = tuple[Any, Any, Any]
+"""Three arrays (points, n) of the library that the points belong to."""
 EDGE = 1e-12
 """Share of a box that a point at its bound is moved inwards, so that its coordinate is finite."""
 FAR = 8.0
@@ -79,35 +89,39 @@ class Coordinates:
 
     # maps --------------------------------------------------------------------------------------------------------
 
-    def to_x(self, U: Points) -> tuple[Points, Points, Points]:
+    def to_x(self, U: AnyPoints) -> Maps:
         """`x`, `dx/du` and `d²x/du²`, entry by entry."""
-        open_ = U, np.ones_like(U), np.zeros_like(U)
-        found = open_
+        xp = namespace(U)
+        found = U, xp.ones_like(U), xp.zeros_like(U)
         for rows, values in ((self.box, self._of_box), (self.half, self._of_half)):
             if rows.any():
                 found = _chosen(rows, values(U), found)
         return _chosen(self.normal, self._of_normal(U), found) if self.normal.any() else found
 
-    def _of_box(self, U: Points) -> tuple[Points, Points, Points]:
-        width = np.where(self.box, self.high, 1.0) - np.where(self.box, self.low, 0.0)
-        slope = width * _phi(U)
-        return np.where(self.box, self.low, 0.0) + width * ndtr(U), slope, -U * slope
+    def _of_box(self, U: AnyPoints) -> Maps:
+        low = np.where(self.box, self.low, 0.0)
+        width = np.where(self.box, self.high, 1.0) - low
+        slope = width[None] * namespace(U).exp(_log_phi(U))
+        return low[None] + width[None] * _special(U).ndtr(U), slope, -U * slope
 
-    def _of_half(self, U: Points) -> tuple[Points, Points, Points]:
-        grown = self._sign * np.exp(np.clip(U, -500.0, 500.0))
-        return self._bound + grown, grown, grown
+    def _of_half(self, U: AnyPoints) -> Maps:
+        xp = namespace(U)
+        grown = self._sign[None] * xp.exp(xp.clip(U, -500.0, 500.0))
+        return self._bound[None] + grown, grown, grown
 
-    def _of_normal(self, U: Points) -> tuple[Points, Points, Points]:
-        a, b = self._cut
-        plain = self.mean + self._sigma * U, np.broadcast_to(self._sigma, U.shape), 0.0 * U
+    def _of_normal(self, U: AnyPoints) -> Maps:
+        (a, b), xp, special = self._cut, namespace(U), _special(U)
+        mean, sigma = self.mean[None], self._sigma[None]
+        plain = mean + sigma * U, xp.broadcast_to(sigma, U.shape), 0.0 * U
         bounded = self.normal & ((a > 0.0) | (b < 1.0))
         if not bounded.any():
             return plain
-        share = np.clip(a + (b - a) * ndtr(U), 1e-300, 1.0 - 1e-16)
-        t = np.clip(ndtri(share), -37.0, FAR)
-        slope = np.exp(np.log(np.maximum(b - a, 1e-300)) + _log_phi(U) - _log_phi(t))
-        x = np.clip(self.mean + self._sigma * t, self.low, self.high)
-        cut = x, self._sigma * slope, self._sigma * slope * (t * slope - U)
+        share = xp.clip(a[None] + (b - a)[None] * special.ndtr(U), 1e-300, 1.0 - 1e-16)
+        t = xp.clip(special.ndtri(share), -37.0, FAR)
+        size = np.log(np.maximum(b - a, 1e-300))[None]
+        slope = xp.exp(size + _log_phi(U) - _log_phi(t))
+        x = xp.clip(mean + sigma * t, self.low[None], self.high[None])
+        cut = x, sigma * slope, sigma * slope * (t * slope - U)
         return _chosen(bounded, cut, plain)
 
     def to_u(self, X: Points) -> Points:
@@ -126,13 +140,15 @@ class Coordinates:
 
     # the prior in u ------------------------------------------------------------------------------------------------
 
-    def potential(self, U: Points) -> Float[np.ndarray, " points"]:
-        """Minus the log of the prior's density in `u`, without a constant."""
-        return np.where(self.proper, 0.5 * np.square(U), np.where(self.half, -U, 0.0)).sum(axis=1)
+    def potential(self, U: AnyPoints) -> Any:
+        """Minus the log of the prior's density in `u`, without a constant, (points,)."""
+        xp = namespace(U)
+        flat = xp.where(self.half[None], -U, 0.0)
+        return xp.where(self.proper[None], 0.5 * xp.square(U), flat).sum(axis=1)
 
-    def slope(self, U: Points) -> Points:
-        """Gradient of `potential`."""
-        return np.where(self.proper, U, np.where(self.half, -1.0, 0.0))
+    def slope(self, U: AnyPoints) -> Any:
+        """Gradient of `potential`, (points, n)."""
+        return namespace(U).where(self.proper[None], U, np.where(self.half, -1.0, 0.0)[None])
 
     @functools.cached_property
     def curvature(self) -> Float[np.ndarray, " n"]:
@@ -141,12 +157,13 @@ class Coordinates:
 
 
 def _chosen(rows: np.ndarray, yes: tuple, no: tuple) -> tuple:
-    return tuple(np.where(rows, a, b) for a, b in zip(yes, no, strict=True))
+    return tuple(namespace(a, b).where(rows[None], a, b) for a, b in zip(yes, no, strict=True))
 
 
-def _log_phi(u: np.ndarray) -> np.ndarray:
-    return -0.5 * np.square(u) - 0.5 * np.log(2.0 * np.pi)
+def _log_phi(u: AnyArray) -> AnyArray:
+    return -0.5 * namespace(u).square(u) - 0.5 * np.log(2.0 * np.pi)
 
 
-def _phi(u: np.ndarray) -> np.ndarray:
-    return np.exp(_log_phi(u))
+def _special(u: AnyArray) -> Any:
+    """The special functions of the library that an array belongs to."""
+    return jax.scipy.special if isinstance(u, jax.Array) else scipy.special

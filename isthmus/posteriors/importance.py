@@ -2,17 +2,19 @@
 
 The largest ratios of density and proposal follow a generalised Pareto distribution, whose shape k̂ is estimated as Zhang
 and Stephens (2009) do and whose quantiles replace these ratios (Vehtari et al. 2024, *Pareto smoothed importance
-sampling*). Above 0.7 the ratios have so heavy a tail that no practical number of draws is enough.
+sampling*). Above 0.5 the ratios have no variance; above 0.7 no practical number of draws is enough.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import gammaln, logsumexp
+from scipy.stats import chi2
 
 from isthmus.posteriors.coordinates import Points
 from isthmus.posteriors.density import Mode
@@ -77,16 +79,27 @@ class Students:
 
     def log_parts(self, U: Points) -> Float[np.ndarray, "modes points"]:
         """Log of each mode's part of the density."""
-        n = U.shape[1]
-        constant = (
-            gammaln(0.5 * (FREEDOM + n)) - gammaln(0.5 * FREEDOM) - 0.5 * n * np.log(FREEDOM * np.pi)
-        )  # fmt: skip
         parts = []
         for share, mode in zip(self.weight, self.modes, strict=True):
             spread = np.log(np.diag(mode.factor)).sum()
-            tail = 0.5 * (FREEDOM + n) * np.log1p(mode.distance(U) / FREEDOM)
-            parts.append(np.log(share) + constant + spread - tail)
+            parts.append(np.log(share) + spread + _log_t(mode.distance(U), U.shape[1]))
         return np.stack(parts)
+
+
+@functools.cache
+def efficiency(n: int) -> float:
+    """Effective draws of a t distribution for each of its draws, where the density is the normal of `n` numbers."""
+    d = chi2.ppf((np.arange(4000) + 0.5) / 4000, n)  # squared distances, all equally likely
+    log_p = -0.5 * d - 0.5 * n * np.log(2.0 * np.pi)
+    return float(1.0 / np.exp(log_p - _log_t(d, n)).mean())
+
+
+def _log_t(distance: np.ndarray, n: int) -> np.ndarray:
+    """Log density of the standard t distribution of `n` numbers at squared distances."""
+    constant = (
+        gammaln(0.5 * (FREEDOM + n)) - gammaln(0.5 * FREEDOM) - 0.5 * n * np.log(FREEDOM * np.pi)
+    )  # fmt: skip
+    return constant - 0.5 * (FREEDOM + n) * np.log1p(distance / FREEDOM)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,30 +1,44 @@
 """`NUTS`: the no-U-turn sampler of blackjax (Hoffman and Gelman 2014) on native gradients.
 
-Chains run side by side: a step of all of them is one call of native code. They move in coordinates in which the normal
-of the best mode is a standard normal, so that only the length of steps is left to be adapted much.
+Chains run side by side: a gradient of all of them is one call of native code from XLA. They move in coordinates in
+which the normal of the best mode is a standard normal, so that only the length of steps is left to be adapted much;
+chains adapt together.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, MissingExtra
+from isthmus.identify.evaluate.compiled import Compiled
 from isthmus.losses.windows import whole_number
 from isthmus.phases import phase
 from isthmus.posteriors.coordinates import Points
 from isthmus.posteriors.density import Density, Mode
 from isthmus.posteriors.method import AbstractMethod, Asked, Draws
 from isthmus.posteriors.modes import minima, refuse_undetermined, shares, shares_of, starting_points
+from isthmus.posteriors.xla_density import Frame, log_density_of
 
 CHUNK = 50
 """Steps of each chain after which samples are kept."""
+ACCEPTED = 0.8
+"""Share of accepted moves that the length of steps is adapted to."""
+FIRST_STEP = 0.5
+"""Length of the first steps, in standard deviations."""
+FEW = 20.0
+"""Steps, in chains together, that weigh as much as the metric that was there before."""
+SAMPLERS: weakref.WeakKeyDictionary[Compiled, dict[tuple, Sampler]] = weakref.WeakKeyDictionary()
+"""By the native code of a problem, then by its bounds and priors."""
 STARTS = 8
 """Starts of the search for the mode that chains begin at."""
 
@@ -71,7 +85,7 @@ class NUTS(AbstractMethod):
             while sum(map(len, kept)) < each:
                 done = sum(map(len, kept))
                 with phase(f"sampling, {done * self.chains} of {self.samples}"):
-                    kept.append(chains.sample()[: each - done])
+                    kept.append(chains.advance(min(CHUNK, each - done)))
                 asked.tell(chains.draws(kept, self.samples, complete=False))
         except KeyboardInterrupt:
             return chains.draws(kept, self.samples, complete=False)
@@ -89,78 +103,75 @@ def has_blackjax() -> bool:
 
 
 class Chains:
-    """Chains of a sampler in whitened coordinates `w` with `u = mode + L⁻ᵀ w`."""
+    """Chains of a sampler in whitened coordinates `w` with `u = centre + back w`."""
 
     def __init__(self, density: Density, modes: list[Mode], method: NUTS) -> None:
-        import blackjax  # an extra, loaded on demand
-
         self.density, self.modes, self.method = density, modes, method
+        self.sampler, self.turn = sampler_of(density), 0
         best = modes[0]
-        self.back = np.linalg.inv(best.factor).T
-        self.nuts, self.turn = blackjax.nuts, 0
-        self.log_density = native_log_density(density, best.u, self.back)
+        windows = jax.tree.map(jnp.asarray, density.inner.windows)
+        self.frame = Frame(jnp.asarray(best.u), jnp.asarray(np.linalg.inv(best.factor).T), windows)
         rng = np.random.default_rng([method.seed, 5])
         chosen = rng.choice(len(modes), method.chains, p=shares(modes))
-        starts = np.stack([modes[k].u for k in chosen]) - best.u
-        W = starts @ np.linalg.inv(self.back).T + rng.standard_normal(starts.shape) * 0.5
-        self.state: Any = self.begun(jnp.asarray(W))
-        self.step, self.mass = jnp.full(method.chains, 0.5), jnp.ones_like(self.state.position)
+        near = rng.standard_normal((method.chains, density.size)) * 0.5
+        self.begin(np.stack([modes[k].u for k in chosen]) + near @ np.asarray(self.frame.back).T)
+        self.tuning = self.sampler.tuned(FIRST_STEP)
 
-    def begun(self, W: Any) -> Any:
-        """States of chains at these places."""
-        return jax.jit(jax.vmap(lambda w: self.nuts.init(w, self.log_density)))(W)
+    def begin(self, U: Points) -> None:
+        """Puts the chains at these places."""
+        back = np.asarray(self.frame.back)
+        W = np.linalg.solve(back, (U - np.asarray(self.frame.centre)).T).T
+        self.state = self.sampler.begin(jnp.asarray(W), self.frame)
 
-    def keys(self) -> Any:
-        """Random keys of the chains, other ones every time."""
+    @property
+    def places(self) -> Points:
+        """Where the chains are, `u`."""
+        return self.to_u(np.asarray(self.state.position))
+
+    def to_u(self, W: np.ndarray) -> np.ndarray:
+        """Whitened coordinates -> `u`."""
+        return np.asarray(self.frame.centre) + W @ np.asarray(self.frame.back).T
+
+    def advance(self, count: int, *, adapts: bool = False) -> np.ndarray:
+        """So many steps of each chain, up to `CHUNK`: positions `u` (steps, chains, n)."""
         self.turn += 1
-        return jax.random.split(
-            jax.random.fold_in(jax.random.key(self.method.seed), self.turn), self.method.chains
+        key = jax.random.fold_in(jax.random.key(self.method.seed), self.turn)
+        self.state, self.tuning, W = self.sampler.run(
+            key, self.state, self.tuning, self.frame, jnp.asarray(count), jnp.asarray(adapts)
         )
+        return self.to_u(np.asarray(W)[:count])
 
     def adapt(self) -> None:
-        """Warms the chains up, and takes the length of steps and the masses that suit them."""
-        import blackjax  # an extra, loaded on demand
+        """Warms the chains up: the length of steps throughout, the metric at the end of every second chunk."""
+        left, seen = max(20, self.method.warmup), []
+        while left > 0:
+            seen.append(self.advance(min(CHUNK, left), adapts=True))
+            left -= len(seen[-1])
+            if len(seen) == 2 and left >= CHUNK:
+                self._whiten(np.concatenate(seen))
+                seen = []
 
-        steps = max(20, self.method.warmup)
-        warm = blackjax.window_adaptation(self.nuts, self.log_density, initial_step_size=0.5)
-        run = lambda key, w: warm.run(key, w, num_steps=steps)[0]  # ty: ignore[unknown-argument]
-        self.state, found = jax.jit(jax.vmap(run))(self.keys(), self.state.position)
-        self.step, self.mass = found["step_size"], found["inverse_mass_matrix"]
-
-    def sample(self) -> np.ndarray:
-        """`CHUNK` steps of each chain: positions `u` (steps, chains, n)."""
-        self.state, W = self._run(self.keys(), self.state, self.step, self.mass)
-        return self.density_coordinates(np.swapaxes(np.asarray(W), 0, 1))
-
-    @functools.cached_property
-    def _run(self) -> Any:
-        """`CHUNK` steps of all chains."""
-        kernel = self.nuts.build_kernel()
-
-        def one(key: Any, state: Any, step: Any, mass: Any) -> Any:
-            def move(state: Any, key: Any) -> Any:
-                state, _ = kernel(key, state, self.log_density, step, mass)
-                return state, state.position
-
-            return jax.lax.scan(move, state, jax.random.split(key, CHUNK))
-
-        return jax.jit(jax.vmap(one))
-
-    def density_coordinates(self, W: np.ndarray) -> np.ndarray:
-        """Whitened coordinates -> `u`."""
-        return self.modes[0].u + W @ self.back.T
+    def _whiten(self, U: Float[np.ndarray, "steps chains n"]) -> None:
+        """Takes the covariance of chains, each about its own mean, as the metric; few steps change it little."""
+        places, back = self.places, np.asarray(self.frame.back)
+        W = np.linalg.solve(back, (U - U.mean(axis=0)).reshape(-1, U.shape[2]).T)
+        S = (W @ W.T + FEW * np.eye(len(W))) / (W.shape[1] + FEW)
+        self.frame = self.frame._replace(back=jnp.asarray(back @ np.linalg.cholesky(S)))
+        self.begin(places)
+        self.tuning = self.sampler.tuned(float(np.exp(self.tuning.log_step_size_avg)))
 
     def resumed(self, state: dict[str, np.ndarray]) -> list[np.ndarray]:
         """Samples of an earlier run; the chains stand where it stopped."""
-        if "samples" not in state:
+        if "back" not in state:
             return []
         if state["position"].shape != self.state.position.shape:
             raise BadOption(
                 "the posterior to resume has other chains or another number of free numbers."
             )
-        position = jnp.asarray(state["position"])
-        self.state = self.begun(position)
-        self.step, self.mass = jnp.asarray(state["step"]), jnp.asarray(state["mass"])
+        centre, back = jnp.asarray(state["centre"]), jnp.asarray(state["back"])
+        self.frame = self.frame._replace(centre=centre, back=back)
+        self.state = self.sampler.begin(jnp.asarray(state["position"]), self.frame)
+        self.tuning = self.sampler.tuned(1.0)._replace(log_step_size_avg=float(state["log_step"]))
         self.turn = int(state["turn"])
         return [state["samples"]]
 
@@ -169,8 +180,9 @@ class Chains:
         n = self.density.size
         every = np.concatenate([np.zeros((0, self.method.chains, n)), *kept])
         state = {
-            "samples": every, "position": np.asarray(self.state.position), "step": np.asarray(self.step),
-            "mass": np.asarray(self.mass), "turn": np.array(self.turn),
+            "samples": every, "position": np.asarray(self.state.position), "turn": np.array(self.turn),
+            "centre": np.asarray(self.frame.centre), "back": np.asarray(self.frame.back),
+            "log_step": np.asarray(self.tuning.log_step_size_avg),
         }  # fmt: skip
         U = every.reshape(-1, n)[:count]
         if not len(U):
@@ -186,31 +198,58 @@ class Chains:
         )
 
 
-def native_log_density(density: Density, centre: np.ndarray, back: np.ndarray) -> Any:
-    """The log density of `w` as a function of JAX whose value and gradient native code computes for all chains."""
-    n = len(centre)
+class Sampler(NamedTuple):
+    """Programs of XLA that all data sets of a problem share."""
 
-    def host(bits: Any) -> np.ndarray:
-        W: Points = np.ascontiguousarray(bits).view(np.float64).reshape(-1, n)
-        cost, gradient = density.gradient(centre + W @ back.T)
-        found = -np.concatenate([cost[:, None], gradient @ back], axis=1)
-        return found.view(np.uint32).reshape(*np.shape(bits)[:-2], n + 1, 2)
+    begin: Callable[..., Any]
+    """`(W, frame) -> states` of chains."""
+    run: Callable[..., Any]
+    """`(key, states, tuning, frame, count, adapts) -> states, tuning, W (CHUNK, chains, n)`: `count` of them count."""
+    tuned: Callable[[float], Any]
+    """The state of the adaptation for a first length of steps."""
 
-    shape = jax.ShapeDtypeStruct((n + 1, 2), jnp.uint32)
 
-    def both(w: Any) -> Any:
-        """Value and gradient; as pairs of 32 bits, since the thread of a callback may not know 64."""
-        bits = jax.lax.bitcast_convert_type(w, jnp.uint32)
-        found = jax.pure_callback(host, shape, bits, vmap_method="expand_dims")
-        found = jax.lax.bitcast_convert_type(found, jnp.float64)
-        return found[0], found[1:]
+def sampler_of(density: Density) -> Sampler:
+    """The sampler of a density; compiled once for problems that share their native code and their priors."""
+    inner, c = density.inner, density.coordinates
+    known = SAMPLERS.setdefault(inner.compiled, {})
+    key = (inner.count, *(x.tobytes() for x in (c.low, c.high, c.mean, c.precision)))
+    if key not in known:
+        known[key] = _made(density)
+    return known[key]
 
-    @jax.custom_vjp
-    def log_density(w: Any) -> Any:
-        return both(w)[0]
 
-    log_density.defvjp(both, lambda gradient, seed: (seed * gradient,))
-    return log_density
+def _made(density: Density) -> Sampler:
+    import blackjax  # an extra, loaded on demand
+    from blackjax.adaptation.step_size import dual_averaging_adaptation
+
+    log_density, kernel = log_density_of(density), blackjax.nuts.build_kernel()
+    tuned, update, _ = dual_averaging_adaptation(ACCEPTED)
+    mass = jnp.ones(density.size)
+
+    def begin(W: jax.Array, frame: Frame) -> Any:
+        return jax.vmap(lambda w: blackjax.nuts.init(w, lambda w: log_density(w, frame)))(W)
+
+    def run(key: Any, state: Any, tuning: Any, frame: Frame, count: Any, adapts: Any) -> Any:
+        chains, n = state.position.shape
+
+        def move(k: Any, carry: Any) -> Any:
+            state, tuning, kept = carry
+            step = jnp.exp(jnp.where(adapts, tuning.log_step_size, tuning.log_step_size_avg))
+            one = lambda key, state: kernel(key, state, lambda w: log_density(w, frame), step, mass)
+            state, info = jax.vmap(one)(jax.random.split(jax.random.fold_in(key, k), chains), state)
+            new = update(tuning, jnp.mean(info.acceptance_rate))
+            tuning = jax.tree.map(lambda a, b: jnp.where(adapts, a, b), new, tuning)
+            return state, tuning, kept.at[k].set(state.position)
+
+        return jax.lax.fori_loop(0, count, move, (state, tuning, jnp.zeros((CHUNK, chains, n))))
+
+    return Sampler(jax.jit(begin), jax.jit(run), lambda step: _arrays(tuned(step)))
+
+
+def _arrays(tuning: Any) -> Any:
+    """The state of an adaptation in types that its updates keep."""
+    return jax.tree.map(lambda x: jnp.asarray(x, jnp.float64), tuning)
 
 
 def effective_of_chains(x: np.ndarray) -> float:

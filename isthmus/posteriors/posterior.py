@@ -43,7 +43,7 @@ class Posterior(Shown):
     weights: Float[np.ndarray, " modes"]
     """The share of the posterior that each mode has."""
     khat: float
-    """Pareto shape of the importance ratios; nan: there was no resampling, above 0.7: the normals were not enough."""
+    """Pareto shape of the importance ratios; nan: there was no resampling, above 0.5: the normals were not enough."""
     effective: float
     """How many independent samples these are worth."""
     model: Model

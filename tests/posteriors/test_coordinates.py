@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 from scipy.stats import truncnorm
@@ -67,3 +68,9 @@ def test_the_slope_of_the_potential_is_its_derivative(points):
         step[k] = h
         change = (KINDS.potential(points + step) - KINDS.potential(points - step)) / (2 * h)
         np.testing.assert_allclose(change, KINDS.slope(points)[:, k], atol=1e-7)
+
+
+def test_maps_and_potential_are_the_same_in_jax(points):
+    ours = jax.jit(lambda U: (KINDS.to_x(U), KINDS.potential(U), KINDS.slope(U)))(points)
+    numpy = (KINDS.to_x(points), KINDS.potential(points), KINDS.slope(points))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9), ours, numpy)

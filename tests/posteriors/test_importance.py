@@ -7,7 +7,14 @@ import pytest
 from scipy.stats import multivariate_t
 
 from isthmus.posteriors.density import Mode
-from isthmus.posteriors.importance import FREEDOM, Students, pareto, smoothed, systematic
+from isthmus.posteriors.importance import (
+    FREEDOM,
+    Students,
+    efficiency,
+    pareto,
+    smoothed,
+    systematic,
+)
 
 H = np.array([[4.0, 1.0], [1.0, 2.0]])
 MODES = (Mode(np.array([0.0, 1.0]), 0.0, H), Mode(np.array([3.0, -1.0]), 0.0, 2.0 * H))
@@ -44,6 +51,16 @@ def test_a_proposal_with_light_tails_is_warned_of_and_one_with_heavy_tails_is_no
     assert narrow.khat > 0.7 > heavy.khat
     assert heavy.effective > 1500
     assert abs(heavy.weight.sum() - 1.0) < 1e-12
+
+
+@pytest.mark.parametrize("n", [1, 4, 20])
+def test_draws_for_a_normal_are_worth_what_efficiency_says(n):
+    rng, normal = np.random.default_rng(0), (Mode(np.zeros(n), 0.0, np.eye(n)),)
+    proposal = Students(normal, np.ones(1))
+    U = proposal.draw(20_000, rng)
+    log_p = -0.5 * np.square(U).sum(axis=1)
+    found = smoothed(log_p - proposal.log_parts(U)[0]).effective / len(U)
+    assert abs(found - efficiency(n)) < 0.03
 
 
 def test_ratios_that_are_nowhere_finite_are_not_trusted():

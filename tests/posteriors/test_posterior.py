@@ -28,6 +28,11 @@ def case() -> Case:
 
 
 @pytest.fixture(scope="module")
+def curved() -> Case:
+    return cases()["curved"]
+
+
+@pytest.fixture(scope="module")
 def sided(case) -> ist.Problem:
     return case.at(np.array([0.15, 0.2]), np.random.default_rng(0))[1]
 
@@ -181,9 +186,8 @@ def test_ctrl_c_keeps_finished_samples_and_resume_goes_on(sided):
     np.testing.assert_array_equal(whole.samples, ended.samples)
 
 
-def test_a_fit_says_where_the_problem_is_far_from_linear_within_its_errors():
-    case = cases()["curved"]
-    _, problem = case.at(np.array([1.5, 0.4]), np.random.default_rng(0))
+def test_a_fit_says_where_the_problem_is_far_from_linear_within_its_errors(curved):
+    _, problem = curved.at(np.array([1.5, 0.4]), np.random.default_rng(0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
         fit, found = ist.fit(problem), ist.posterior(problem)
@@ -191,6 +195,21 @@ def test_a_fit_says_where_the_problem_is_far_from_linear_within_its_errors():
     assert any("SMC went on" in note for note in found.notes)
     low, high = found.interval(0.9).T
     assert np.all((low < [1.5, 0.4]) & (high > [1.5, 0.4]))
+
+
+@pytest.mark.parametrize(
+    ("number", "shapes", "end"),
+    [(104, (0.5, 0.7), 0.568), (135, (0.0, 0.5), 0.296)],
+    ids=["heavy ratios", "few effective draws"],
+)
+def test_a_curved_posterior_whose_far_end_no_draw_reaches_is_told(curved, number, shapes, end):
+    """`end`: of the 90 % interval of the centre of mass, by a grid."""
+    _, problem = curved.draw(np.random.default_rng([901, number]))
+    with pytest.warns(FitWarning, match=r"not near its normals.*SMC went on"):
+        found = ist.posterior(problem)
+    assert shapes[0] < found.khat < shapes[1]
+    low, high = found.interval(0.9)[1]
+    assert abs(high - end) < 0.2 * (high - low)
 
 
 def test_a_direction_that_nothing_determines_is_refused_in_words(sided):
@@ -244,8 +263,10 @@ def test_nuts_agrees_with_laplace_and_goes_on_where_it_was_stopped(case):
         assert not stopped.complete
         assert len(stopped.samples) == 100
         found = ist.posterior(problem, method, resume=stopped)
+        whole = ist.posterior(problem, method)
         other = ist.posterior(problem)
     assert len(found.samples) == 400
+    np.testing.assert_array_equal(found.samples, whole.samples)
     assert abs(found.mean[1] - other.mean[1]) < 0.3 * other.deviation[1]
     assert 0.7 < found.deviation[1] / other.deviation[1] < 1.4
 

@@ -150,14 +150,14 @@ class Map:
     ) -> tuple[Float[np.ndarray, "islands m"], Float[np.ndarray, "islands m p"]]:
         """`θ` of each point, and its Jacobian; asked again for the same points, as they were found before."""
         if self.parameters.is_linear:
-            theta, A = self._linear
+            theta, A = self.linear
             return theta[None] + Z @ A.T, np.broadcast_to(A[None], (len(Z), *A.shape))
         if self._last is None or not np.array_equal(self._last[0], Z):
             self._last = Z.copy(), self._curved.map(Z)
         return self._last[1]
 
     @functools.cached_property
-    def _linear(self) -> tuple[np.ndarray, np.ndarray]:
+    def linear(self) -> tuple[np.ndarray, np.ndarray]:
         """`θ` at zero, and the matrix of the map: column by column, without compiling anything."""
         zero = np.zeros(self.parameters.size)
         value = lambda z: np.asarray(self.inputs.vector(self.parameters.setting(z)))

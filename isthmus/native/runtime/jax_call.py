@@ -178,7 +178,8 @@ def _plain(*args: Any, job: Job, worlds: int | None, batched: tuple, dtypes: tup
 def _foreign(*args: Any, job: Job, worlds: int | None, batched: tuple, dtypes: tuple) -> list:
     """The same by a call of machine code from XLA; the last two results are the worlds and scratch."""
     native = job.native
-    code = native.code(1 if worlds is None else native.lanes, final=True)
+    alike = frozenset(k for k, own in enumerate(batched) if worlds is not None and not own)
+    code = native.code(1 if worlds is None else native.lanes, alike, final=True)
     lead = () if worlds is None else (worlds,)
     results = [
         jax.ShapeDtypeStruct((*lead, *s.shape), np.dtype(d))
