@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
 import numpy as np
 from rich.text import Text
 
@@ -29,6 +30,8 @@ def track_log(given: Track, folder: Path) -> int:
     if not isinstance(motion, Motion):
         raise BadLog(f"{given.files[1]!r} holds several runs; give one file at a time.")
     log = read(model, motion, given.files[1])
+    if not jax.tree.leaves(log.control):
+        say("the log has no commands (joint/control), so that no motor acts in the model.")
     noise = named_or_number("--noise", given.noise)
     if noise is None:
         noise = estimated_noise(model, log)

@@ -48,6 +48,7 @@ def test_viscous_friction_is_read_from_the_velocity_alone(found):
     read = [names for names in found.inputs.values() if names]
     assert read == [("joint/velocity[joint_1]",)]
     assert found.settings["search"]["local"]["steps"] == 80
+    assert "reads joint/velocity[joint_1]\n" in str(found)
 
 
 def test_a_pruned_model_is_smaller_and_moves_as_before(found):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isthmus.blueprint.inputs import live_inputs
 from isthmus.identify.answer.abstract_fit import AbstractFit, Estimate
 from isthmus.identify.answer.comparison import NOT_COMPARED
 from isthmus.identify.answer.quality import Errors
@@ -23,7 +24,7 @@ def as_text(fit: AbstractFit) -> str:
     shown = {n: e for n, e in fit.estimates.items() if not n.startswith("network/")}
     listed = dict(list(shown.items())[:MAX_ROWS_SHOWN])
     rows = [("", "estimate", "± error", "start", "unit"), *(_row(n, e) for n, e in listed.items())]
-    lines = [*network_lines(fit), *columns(rows)]
+    lines = [*network_lines(fit), *input_lines(fit), *columns(rows)]
     if left := len(fit.estimates) - len(listed):
         lines.append(
             f"and {counted(left, 'more parameter')}, {len(fit.estimates) - len(shown)} of them weights of networks"
@@ -49,6 +50,14 @@ def network_lines(fit: AbstractFit) -> list[str]:
         return fit.networks.lines()
     trained = any(name.startswith("network/") for name in fit.estimates)
     return [NOT_COMPARED] if trained and fit.heldout is None else []
+
+
+def input_lines(fit: AbstractFit) -> list[str]:
+    """What each network reads, after a search that leaves out inputs."""
+    if not in_words(fit.settings.get("search", {})).startswith("Sparsify"):
+        return []
+    names = lambda wired: [number.name for number in live_inputs(fit.model, wired)]
+    return [f"{w.name} reads {', '.join(names(w)) or 'nothing'}" for w in fit.model.networks]
 
 
 def strong(fit: AbstractFit, most: float = 0.95) -> list[tuple[str, str, float]]:

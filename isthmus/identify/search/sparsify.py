@@ -297,8 +297,10 @@ class _Work:
         if before is not None and tries >= MOST_REFITS:
             return before
         starts = [np.where(zero, 0.0, x), *([] if before is None else [before.x])]
-        cost = self.fitting.cost(np.stack(starts))
-        best = starts[int(np.nanargmin(np.where(np.isfinite(cost), cost, 1e300)))]
+        best = starts[0]
+        if len(starts) > 1:
+            cost = self.fitting.cost(np.stack(starts))
+            best = starts[int(np.nanargmin(np.where(np.isfinite(cost), cost, 1e300)))]
         found = self.fit(support, best[None], REFIT, note)
         self.known[key] = (tries + 1, found)
         return found
