@@ -5,6 +5,8 @@
 .PHONY: help demo test test-full test-other fuzz lint format bench smoke wheel docs clean distclean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# each program that a test starts would compile all of isthmus again
+unexport PYTHONDONTWRITEBYTECODE
 ifdef PYTHON
 export PYTHON
 endif
@@ -69,7 +71,7 @@ wheel: $(ready) ## build the package and try it in empty environments, one for e
 
 docs: $(docs_ready) ## the documentation site, in out/site; a broken link fails
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build -q --strict
-	@echo "docs: out/site; to read them with search: python3 -m http.server -d out/site"
+	@echo "docs: out/site/index.html"
 
 clean: ## remove caches and outputs
 	@rm -rf out build dist .pytest_cache .ruff_cache .hypothesis

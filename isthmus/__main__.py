@@ -1,6 +1,8 @@
 """`python -m isthmus`: the command line."""
 
-import runpy
+import sys
+
+from isthmus.cli.start import main
 
 if __name__ == "__main__":
-    runpy.run_module("isthmus.cli.main", run_name="__main__", alter_sys=True)
+    sys.exit(main())

@@ -81,7 +81,8 @@ def _wrapped(f: Any, annotated: Any) -> Any:
 
 def _door(f: Any, annotated: Any) -> tuple[list[tuple[str, Wanted | None]], dict[str, Wanted]]:
     """What each argument may be, in their order and by their names."""
-    hints = typing.get_type_hints(annotated)
+    plain = isinstance(annotated, type) and not dataclasses.is_dataclass(annotated)
+    hints = typing.get_type_hints(f if plain else annotated)
     fields = dataclasses.fields(annotated) if dataclasses.is_dataclass(annotated) else ()
     for field in fields:
         if "converter" in field.metadata:  # which refuses what does not fit

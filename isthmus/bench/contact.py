@@ -44,11 +44,12 @@ def standing_start(model: Model) -> ist.State:
     return ist.State(q, np.zeros(model.dof))
 
 
-def stood(model: Model, q: Any, v: Any, steps: int = STEPS, checkpoint: int | None = None) -> Any:
-    """The motion of so many steps, with the force [N] on each foot; `checkpoint` as in `rollout`."""
+def stood(model: Model, q: Any, v: Any, steps: int = STEPS) -> Any:
+    """The motion of so many steps, with the force [N] on each foot."""
     command = np.tile(np.concatenate([np.zeros(6), LEGS]), (steps, 1))
-    options: dict[str, Any] = {"record": ["contact/normal_force"], "checkpoint": checkpoint}
-    return ist.rollout(model, ist.State(q, v), command, DT, steps=steps, **options)
+    return ist.rollout(
+        model, ist.State(q, v), command, DT, steps=steps, record="contact/normal_force"
+    )
 
 
 def mujoco_quadruped(model: Model) -> Any:
@@ -78,12 +79,11 @@ def quadruped(quick: bool) -> list[Row]:
     settled = stood(model, start.q, start.v, 1500)
     q, v = np.asarray(settled.q[-1]), np.asarray(settled.v[-1])
 
-    def after(q: Any, v: Any, checkpoint: int | None = None) -> Any:
-        motion = stood(model, q, v, checkpoint=checkpoint)
+    def after(q: Any, v: Any) -> Any:
+        motion = stood(model, q, v)
         return motion.q[-1], motion.v[-1]
 
-    # each step is computed again: what the reverse pass reads would not fit into the cache
-    slope = jax.grad(lambda q, v: sum(jnp.sum(x**2) for x in after(q, v, 1)), argnums=(0, 1))
+    slope = jax.grad(lambda q, v: sum(jnp.sum(x**2) for x in after(q, v)), argnums=(0, 1))
     lanes, alone, took = compiled(after, q, v)
     g_lanes, g_alone, g_took = compiled(slope, q, v)
     worlds = 16

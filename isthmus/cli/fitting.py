@@ -56,7 +56,7 @@ def fit_study(
             write = lambda: write_results(study, problem, fit)
             written = in_background(write, float64=False)
     if hint := hint_of(problem, fit.estimates):
-        print(f"to determine {', '.join(hint.free)}: {hint.command(_robot(study))}")
+        print(f"to determine {hint.aim}: {hint.command(_robot(study))}")
     print(f"wrote {study.folder}: {', '.join(path.name for path in written.files)}")
     for text in written.failed:
         say(f"not written: {text}")

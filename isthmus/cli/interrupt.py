@@ -8,6 +8,7 @@ import threading
 from collections.abc import Generator
 from types import FrameType
 
+from isthmus.cli.start import leave
 from isthmus.interrupts import Once
 
 
@@ -18,7 +19,7 @@ def ctrl_c(*, until_exit: bool = False) -> Generator[None]:
     `until_exit`: the process ends next, so that Ctrl-C is ignored from then on.
     """
     here = threading.current_thread() is threading.main_thread()
-    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if not here or signal.getsignal(signal.SIGINT) not in (signal.default_int_handler, leave):
         yield
         return
     signal.signal(signal.SIGINT, Once(too_early=is_importing))

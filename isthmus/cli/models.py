@@ -26,22 +26,25 @@ def load_model(
     ground: float | None = None,
     packages: Sequence[str] = (),
     contact: Sequence[str] = (),
+    pair: Sequence[str] = (),
 ) -> ist.Model:
     """The model that FILE names."""
     from isthmus.files.touching import with_contact_of_library  # loads the array libraries
     from isthmus.library.shipped import PREFIX, shipped
 
-    touching = _contact(contact)
+    touching, pairs = _contact(contact), _pairs(pair)
     if file.startswith(PREFIX):
         if (base, repair, tuple(packages)) != ("fixed", "none", ()):
             raise BadOption(
                 "--base, --repair and --packages are for files; models of the library stay as they are."
             )
-        return with_contact_of_library(shipped(file.removeprefix(PREFIX)), ground, touching)
+        return with_contact_of_library(shipped(file.removeprefix(PREFIX)), ground, touching, pairs)
     if not file.strip():
         raise BadOption("FILE is empty; it is a URDF or MJCF file, a saved model, or library:NAME.")
     _refuse_what_is_no_description(file)
-    return ist.load(file, base, repair=repair, ground=ground, packages=packages, contact=touching)
+    return ist.load(
+        file, base, repair=repair, ground=ground, packages=packages, contact=touching, pairs=pairs
+    )
 
 
 def _contact(texts: Sequence[str]) -> Any:
@@ -51,19 +54,40 @@ def _contact(texts: Sequence[str]) -> Any:
     from isthmus.study.contacts import contact_in  # loads the array libraries
 
     faults: list[str] = []
-    tables = []
-    for text in texts:
-        pairs = [part.partition("=") for part in text.split(",")]
-        tables.append({name.strip(): _value(value.strip()) for name, _, value in pairs})
-    found = contact_in(tables, faults, "--contact")
+    found = contact_in([_table(text) for text in texts], faults, "--contact")
     if faults:
         raise BadOption(" ".join(faults))
     return found
 
 
-def _value(text: str) -> str | float:
+def _pairs(texts: Sequence[str]) -> Any:
+    """Texts such as `finger*+cube,friction=0.9` as records, checked as those of a study."""
+    if not texts:
+        return ()
+    from isthmus.study.contacts import pairs_in  # loads the array libraries
+
+    faults: list[str] = []
+    tables = []
+    for text in texts:
+        names, _, numbers = text.partition(",")
+        first, plus, second = names.partition("+")
+        named = {"first": first.strip(), "second": second.strip()} if plus else {}
+        tables.append(named | _table(numbers if plus else text))
+    found = pairs_in(tables, faults, "--pair")
+    if faults:
+        raise BadOption(" ".join(faults))
+    return found
+
+
+def _table(text: str) -> dict[str, Any]:
+    """`shapes=*_foot,friction=0.9` as a table."""
+    parts = [part.partition("=") for part in text.split(",")] if text else []
+    return {name.strip(): _value(value.strip()) for name, _, value in parts}
+
+
+def _value(text: str) -> str | int | float:
     try:
-        return float(text)
+        return int(text) if text.isdecimal() else float(text)
     except ValueError:
         return text
 

@@ -65,6 +65,9 @@ class Simulate:
     contact: Annotated[tuple[str, ...], arg(metavar="WHAT …", help_behavior_hint="")] = ()
     """What touches the ground, and how: impulse, penalty, shapes or links such as '*_foot', or several of
     shapes=*_foot,kind=penalty,friction=0.9; unless given, links that carry no others, by impulses."""
+    pair: Annotated[tuple[str, ...], arg(metavar="FIRST+SECOND …", help_behavior_hint="")] = ()
+    """Shapes that touch each other, by names or patterns: 'finger*+cube', or finger*+cube,kind=penalty,friction=0.9;
+    '*+*' for all that may."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
     packages: Packages = ()
@@ -81,7 +84,7 @@ class Simulate:
             raise BadOption(f"--substeps must be from 1 to {MAX_SUBSTEPS}, not {self.substeps}.")
         files = self._targets()
         model = load_model(
-            self.file, self.base, self.repair, self.ground, self.packages, self.contact
+            self.file, self.base, self.repair, self.ground, self.packages, self.contact, self.pair
         )
         commands = read_commands(self.control, model)
         steps = self._steps(commands)
@@ -227,7 +230,21 @@ def _conserves(model: ist.Model, commands: Any) -> bool:
         or model.position_controlled
         or model.biased
         or model.networks
+        or model.contact_kinds
     )
+
+
+def _report_contacts(model: ist.Model) -> None:
+    """Prints how many points may touch the ground, and how many pairs of shapes each other."""
+    from isthmus.phases import counted
+
+    ground = [model.shape_kinds[other] == "plane" for other in model.contact_planes]
+    if points := sum(ground):
+        shapes = {s for s, on_plane in zip(model.contact_shapes, ground, strict=True) if on_plane}
+        print(f"{counted(points, 'point')} of {counted(len(shapes), 'shape')} may touch the ground")
+    both = zip(model.contact_shapes, model.contact_planes, ground, strict=True)
+    if pairs := {(first, second) for first, second, on_plane in both if not on_plane}:
+        print(f"{counted(len(pairs), 'pair')} of shapes may touch each other")
 
 
 def _report(model: ist.Model, motion: ist.Motion, dt: float, wall: float, conserves: bool) -> int:
@@ -236,13 +253,10 @@ def _report(model: ist.Model, motion: ist.Motion, dt: float, wall: float, conser
     import numpy as np
 
     from isthmus.dynamics.energy import energy
-    from isthmus.phases import counted
 
     steps = len(motion) - 1
     print(f"simulated {model.name}: {steps} steps of {dt:g} s in {wall:.2f} s, compiling included")
-    if points := len(model.contact_kinds):
-        shapes = counted(len(model.rows("contact")), "shape")
-        print(f"{counted(points, 'point')} of {shapes} may touch the ground")
+    _report_contacts(model)
     finite = np.all(np.isfinite(motion.q), axis=1) & np.all(np.isfinite(motion.v), axis=1)
     if not finite.all():
         lost = float(motion.t[int(np.argmin(finite))])

@@ -32,7 +32,7 @@ class Track:
     """How far numbers usually change in a second: a number, or link/payload/mass=0.01; unless given, by a hundredth of
     their size."""
     alarm: Annotated[float, arg(metavar="NUMBER")] = 4.5
-    """Averaged innovations beyond so many standard deviations raise an alarm."""
+    """Averaged innovations beyond so many standard deviations raise an alarm; more, where many numbers are measured."""
     integrator: Integrator = "semi_implicit"
     """How time is stepped."""
     base: Base = "fixed"

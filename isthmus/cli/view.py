@@ -36,6 +36,8 @@ class View:
     """Put a horizontal plane at this height [m], which the model touches."""
     contact: Annotated[tuple[str, ...], arg(metavar="WHAT …", help_behavior_hint="")] = ()
     """What touches the ground, and how, as in 'isthmus simulate'."""
+    pair: Annotated[tuple[str, ...], arg(metavar="FIRST+SECOND …", help_behavior_hint="")] = ()
+    """Shapes that touch each other, as in 'isthmus simulate'."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
     packages: Packages = ()

@@ -27,7 +27,8 @@ def shown(command: View, first: Path) -> tuple[ist.Model, Any]:
         fit = load_fit(first)
         return fit.model, fit
     model = load_model(
-        command.files[0], command.base, command.repair, command.ground, command.packages, command.contact
+        command.files[0], command.base, command.repair, command.ground, command.packages, command.contact,
+        command.pair,
     )  # fmt: skip
     if len(rest) == 1 and _is_fit(Path(rest[0])):
         fit = load_fit(Path(rest[0]))

@@ -15,14 +15,13 @@ from jaxtyping import Float
 
 from isthmus.contact.geometry import Touch, with_world
 from isthmus.contact.impact import delayed
-from isthmus.contact.meeting import meeting_of
+from isthmus.contact.meeting import Yielding, meeting_of
 from isthmus.contact.penalty import contact_rows
 from isthmus.contact.solution import ContactProblem, Method, solution
 from isthmus.contact.solve import Impulses
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import Kinematics
 from isthmus.model.model import Model
-from isthmus.model.state import prescribed_rows
 from isthmus.networks.signals import Signal
 from isthmus.spatial.products import mm, mtv, mv
 from isthmus.spatial.vectors import skew
@@ -55,16 +54,15 @@ def after_impulses(
     model: Model,
     k: Kinematics,
     touching: Touch,
-    inertia: Float[AnyArray, "n n"],
+    mass: Yielding,
     v: Joints,
     a: Joints,
     dt: Scalar,
     signal: Signal,
-    coupled: bool = False,
 ) -> tuple[Joints, Joints]:
     """Velocity at the end of a step of `dt` [s] with acceleration `a`, and by what `q` moves until then.
 
-    `inertia`: of the joints, with what an implicit step adds; `coupled`: across branches of the tree too.
+    `mass`: the inertia of the joints, with what an implicit step adds.
     """
     rows = contact_rows(model, "impulse")
     J = contact_jacobian(model, k, touching, rows)
@@ -84,11 +82,8 @@ def after_impulses(
     bias = signal("contact/bias", e * met[:, 0] - lift, row=rows)
     c = met.at[:, 0].add(bias)
     friction, plastic = pick(model.contact_friction), met.at[:, 0].add(-lift)
-    inertia, J = _yielding_joints(model, inertia, J.reshape(3 * count, n))
-
     softness = jnp.repeat(pick(model.contact_softness), 3, total_repeat_length=3 * count)
-
-    meeting = meeting_of(model, inertia, J, softness, coupled)
+    meeting = meeting_of(mass, J.reshape(3 * count, n), softness)
     method = Method(model.contact_order, model.contact_sweeps, model.contact_newton)
     start = _last_impulses(touching.axes[rows], signal)
     found = solution(method, ContactProblem(meeting, c, plastic, friction, e, active, start))
@@ -128,15 +123,6 @@ def _when(
     tau = jnp.where(meets, depth / jnp.where(meets, free, 1.0), 0.0)
     # the velocity of a semi-implicit step is that of half a step earlier: so read, bounces keep their energy
     return touching | meets, jnp.where(meets, tau + 0.5 * dt, whole), tau
-
-
-def _yielding_joints(model: Model, H: AnyArray, J: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Mass matrix and Jacobian; joints whose motion is given do not yield."""
-    if not model.prescribed:
-        return H, J
-    _, given = prescribed_rows(model)
-    free = jnp.ones(model.dof, J.dtype).at[given].set(0.0)
-    return H * free[:, None] * free[None] + jnp.diag(1.0 - free), J * free[None]
 
 
 def _published(

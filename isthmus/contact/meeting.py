@@ -10,6 +10,7 @@ from jaxtyping import Float
 from isthmus.contact.solve import Impulses, Square
 from isthmus.dynamics.factor import Factor, factored, inverse_times, solve_transposed
 from isthmus.model.model import Model
+from isthmus.model.state import prescribed_rows
 from isthmus.record import Record
 from isthmus.types import AnyArray, Joints
 
@@ -17,13 +18,34 @@ RIGID = 1e-12
 """Share of the largest mobility below which there is none."""
 
 
+class Yielding(Record):
+    """The inertia of the joints as impulses feel it: joints whose motion is given do not yield."""
+
+    H: Float[AnyArray, "n n"]
+    L: Factor
+    """Of `H`, held fixed in derivatives."""
+    free: Joints | None
+    """Zero for joints whose motion is given, else one; None: all are free."""
+
+    def rate(self, x: Joints) -> Joints:
+        """`H⁻¹ x`."""
+        return inverse_times(self.H, self.L, x)
+
+
+def yielding(model: Model, H: Float[AnyArray, "n n"], coupled: bool = False) -> Yielding:
+    """The inertia of the joints; `coupled`: `H` couples branches of the tree."""
+    free = None
+    if model.prescribed:
+        _, given = prescribed_rows(model)
+        free = jnp.ones(model.dof, H.dtype).at[given].set(0.0)
+        H = H * free[:, None] * free[None] + jnp.diag(1.0 - free)
+    return Yielding(H, factored(model, jax.lax.stop_gradient(H), coupled), free)
+
+
 class Meeting(Record):
     """Inertia, Jacobian and softness of all contacts of a step."""
 
-    H: Float[AnyArray, "n n"]
-    """Inertia of the joints."""
-    L: Factor
-    """Of `H`, held fixed in derivatives."""
+    mass: Yielding
     J: Float[AnyArray, "rows n"]
     """Velocities of the contacts (normal, two tangents for each) for those of the joints."""
     softness: Float[AnyArray, " rows"]
@@ -31,7 +53,7 @@ class Meeting(Record):
 
     def jump(self, p: Impulses) -> Joints:
         """What impulses do to the velocity of the joints."""
-        return inverse_times(self.H, self.L, self.J.T @ p.reshape(-1))
+        return self.mass.rate(self.J.T @ p.reshape(-1))
 
     def yields(self, p: Impulses, jump: Joints | None = None) -> Impulses:
         """`A p`, with all its derivatives; `jump`: of these impulses, where it is known."""
@@ -40,12 +62,12 @@ class Meeting(Record):
 
     def mobility(self) -> Square:
         """`A`, with all its derivatives [1/kg]."""
-        moved = jax.vmap(lambda row: inverse_times(self.H, self.L, row))(self.J)
+        moved = jax.vmap(self.mass.rate)(self.J)
         return self.J @ moved.T + jnp.diag(self.softness)
 
     def assembled(self) -> tuple[Meeting, Square]:
         """The same, softened in directions in which the mechanism cannot move at all, and `A` without derivatives."""
-        L, J, softness = jax.lax.stop_gradient((self.L, self.J, self.softness))
+        L, J, softness = jax.lax.stop_gradient((self.mass.L, self.J, self.softness))
         Y = solve_transposed(L, J.T)
         G = jnp.stack(
             [y @ Y for y in Y.T]
@@ -57,8 +79,6 @@ class Meeting(Record):
         return softened, G + jnp.diag(softness + more)
 
 
-def meeting_of(
-    model: Model, H: AnyArray, J: AnyArray, softness: AnyArray, coupled: bool
-) -> Meeting:
-    """The meeting of contacts with the Jacobian `J`; `coupled`: `H` couples branches of the tree."""
-    return Meeting(H, factored(model, jax.lax.stop_gradient(H), coupled), J, softness)
+def meeting_of(mass: Yielding, J: AnyArray, softness: AnyArray) -> Meeting:
+    """The meeting of contacts with the Jacobian `J`."""
+    return Meeting(mass, J if mass.free is None else J * mass.free[None], softness)

@@ -124,6 +124,8 @@ class Joint:
     """Speed at which stiction has fallen by the factor e [rad/s or m/s]."""
     load_friction: Numbers | Number = 0.0
     """Dry friction for each N·m (or N) of the motor torque."""
+    bristle_deflection: Numbers | Number = 0.0
+    """Sliding after a reversal over which dry friction builds up [rad or m]; 0: it depends on the velocity."""
     torque_offset: Numbers | Number = 0.0
     """Constant part of the motor torque that moves nothing [N·m or N]."""
     cogging_sin: Numbers | Number = 0.0
@@ -144,7 +146,7 @@ class Joint:
 
 
 EXTRAS = (
-    "stiction", "stiction_speed", "load_friction", "torque_offset",
+    "stiction", "stiction_speed", "load_friction", "bristle_deflection", "torque_offset",
     "cogging_sin", "cogging_cos", "cogging_periods", "motor_constant",
     "play",
 )  # fmt: skip

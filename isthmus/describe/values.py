@@ -20,7 +20,7 @@ MUST: dict[str, Must] = {
     "armature": "not negative", "stiffness": "not negative", "damping": "not negative",
     "friction": "not negative", "friction_speed": "positive",
     "stiction": "not negative", "stiction_speed": "positive", "load_friction": "less than one",
-    "motor_constant": "not zero", "play": "not negative",
+    "bristle_deflection": "not negative", "motor_constant": "not zero", "play": "not negative",
     "limit_stiffness": "not negative", "limit_damping": "not negative", "limit_width": "positive",
     "effort": "not negative", "kp": "not negative", "kd": "not negative", "delay": "not negative",
     "restitution": "a share", "restitution_speed": "not negative", "exponent": "at least one",

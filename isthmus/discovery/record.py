@@ -11,7 +11,7 @@ import numpy as np
 
 from isthmus.discovery.linearise import Rows
 from isthmus.errors import BadLog, BadOption
-from isthmus.identify.evaluate.windows_from_logs import commands_before
+from isthmus.identify.evaluate.windows_from_logs import memory_before
 from isthmus.identify.logs.log import Log
 from isthmus.identify.problem import Problem
 from isthmus.losses.windows import MultipleShooting, Windows
@@ -117,7 +117,7 @@ def _rows(model: Model, logs: Sequence[Log]) -> Rows:
         count = len(log) - 1
         memory = None
         if fresh_memory(model) is not None:
-            each = [commands_before(model, log, k) for k in range(count)]
+            each = [memory_before(model, log, k) for k in range(count)]
             memory = jax.tree.map(lambda *x: np.stack(x), *each)
         parts.append(
             Rows(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -10,23 +12,29 @@ from isthmus.dynamics.exact import exact
 from isthmus.dynamics.smooth import dead_zone, dead_zone_work
 from isthmus.model.coordinates import minus, torque
 from isthmus.model.model import Model
-from isthmus.types import AnyArray, Coordinates, Joints, Scalar
+from isthmus.types import AnyArray, Coordinates, Joints, Number, Scalar
 
 LOAD_CORNER = 1e-3
 """Motor torque within which the growth of friction with it sets in smoothly [N·m, N]."""
 
 
 @entry
-def passive_torque(model: Model, q: Coordinates, v: Joints, load: Joints | None = None) -> Joints:
+def passive_torque(
+    model: Model,
+    q: Coordinates,
+    v: Joints,
+    load: Joints | None = None,
+    bristles: Joints | None = None,
+) -> Joints:
     """Torques of springs, friction, cogging and offset [N·m, N]; dry friction is `−limit · tanh(v / friction_speed)`.
 
-    `load`: motor torque [N·m, N], for friction that grows with it; None: zero.
+    `load`: motor torque [N·m, N], for friction that grows with it; None: zero. `bristles`: see `dry_share`.
     """
     stretch = minus(model, q, jnp.asarray(model.joint_rest_position))
     total = (
         -torque(model, stretch, model.joint_stiffness * taut(model, stretch))
         - model.joint_damping * v
-        - friction_limit(model, v, load) * jnp.tanh(v / model.joint_friction_speed)
+        - friction_limit(model, v, load) * dry_share(model, v, bristles)
     )
     if model.cogging:
         total = total + cogging_torque(model, q)
@@ -48,13 +56,17 @@ def spring_energy(model: Model, q: Coordinates) -> Scalar:
 
 
 @exact
-def passive_slope(model: Model, v: Joints, load: Joints | None = None) -> Joints:
+def passive_slope(
+    model: Model, v: Joints, load: Joints | None = None, bristles: Joints | None = None
+) -> Joints:
     """`−τ/v` of viscous and dry friction [N·m·s/rad, N·s/m]: the slope for an implicit step.
 
     For dry friction it is the slope of the chord from zero, not of the tangent: an implicit step then never
     pushes a joint through standstill, whatever its speed before.
     """
     limit, speed = friction_limit(model, v, load), model.joint_friction_speed
+    if bristles is not None:
+        limit = (1.0 - _bristled(model)) * limit  # `bristle_ahead` has the rest
     return model.joint_damping + limit / speed * _tanhc(v / speed)
 
 
@@ -73,22 +85,63 @@ def friction_limit(model: Model, v: Joints, load: Joints | None = None) -> AnyAr
 
 
 @exact
-def transmitted_torque(model: Model, tau: Joints, v: Joints) -> Joints:
+def transmitted_torque(
+    model: Model, tau: Joints, v: Joints, bristles: Joints | None = None
+) -> Joints:
     """The motor torque `m` [N·m, N] of which its own load friction leaves `tau`: `m − load_friction |m| s = tau`.
 
-    With `s = tanh(v / friction_speed)` and the rounded `|m|` that is a quadratic equation.
+    With `s` of `dry_share` and the rounded `|m|` that is a quadratic equation.
     """
-    k = model.joint_load_friction * jnp.tanh(v / model.joint_friction_speed)
+    k = model.joint_load_friction * dry_share(model, v, bristles)
     rest = 1.0 - k * k
     return (tau + k * jnp.sqrt(tau * tau + rest * LOAD_CORNER**2)) / rest
 
 
 @exact
-def load_friction_torque(model: Model, v: Joints, load: Joints) -> Joints:
+def load_friction_torque(
+    model: Model, v: Joints, load: Joints, bristles: Joints | None = None
+) -> Joints:
     """The part of the dry friction that `load`, the motor torque, causes [N·m, N]."""
-    return (
-        -model.joint_load_friction * rounded_load(load) * jnp.tanh(v / model.joint_friction_speed)
-    )
+    return -model.joint_load_friction * rounded_load(load) * dry_share(model, v, bristles)
+
+
+def dry_share(model: Model, v: Joints, bristles: Joints | None = None) -> AnyArray:
+    """The share of the largest dry friction that acts against the motion, −1 to 1.
+
+    It is `tanh(v / friction_speed)`, or, for joints with a `bristle_deflection`, the state `z` of their bristles
+    (Dahl 1968): `dz/dt = (v − |v| z) / bristle_deflection`. Without a state, `bristles` None, all are as the first.
+    """
+    smooth = jnp.tanh(v / model.joint_friction_speed)
+    if not model.bristling or bristles is None:
+        return smooth
+    return jnp.where(_bristled(model) > 0.0, bristles, smooth)
+
+
+def bristles_after(model: Model, bristles: Joints, v: Joints, dt: Number) -> Joints:
+    """The state of the bristles, −1 to 1, after `dt` [s] with the velocity `v` at its end (implicit Euler)."""
+    way: Any = dt * v
+    full = _deflection(model)
+    return _bristled(model) * (full * bristles + way) / (full + abs(way))
+
+
+@exact
+def bristle_ahead(
+    model: Model, v: Joints, load: Joints, bristles: Joints, dt: Scalar
+) -> tuple[Joints, Joints]:
+    """For an implicit step: by how much torques of bristles at its end differ at the same `v`, and their `−dτ/dv`."""
+    limit = _bristled(model) * friction_limit(model, v, load)
+    slope = limit * dt / (_deflection(model) + dt * jnp.abs(v))
+    return slope * (jnp.abs(v) * bristles - v), slope
+
+
+def _bristled(model: Model) -> np.ndarray:
+    """1 for each degree of freedom with bristles, else 0."""
+    return np.isin(np.arange(model.dof), model.bristling).astype(np.float64)
+
+
+def _deflection(model: Model) -> AnyArray:
+    """`bristle_deflection`, or a harmless number where there are no bristles [rad, m]."""
+    return model.joint_bristle_deflection + (1.0 - _bristled(model))
 
 
 @exact

@@ -18,6 +18,8 @@ from isthmus.phases import counted
 
 MAX_NUMBERS = 12
 """Numbers that a table shows."""
+ROUNDING = 1e-9
+"""Share of its error, or of its limit, below which a number is shown as zero."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,15 +91,20 @@ class Design:
         for k, (name, *_) in enumerate(m.joints):
             most = [np.abs(x[:, k]).max() for x in (m.v, a, self.torque)]
             allowed = [limits.velocity[k], limits.acceleration[k], limits.torque[k]]
-            used = [f"{x:.3g} of {y:.3g}" for x, y in zip(most, allowed, strict=True)]
-            rows.append((name, f"{m.q[:, k].min():.3g}", f"{m.q[:, k].max():.3g}", *used))
+            sizes = [allowed[0], allowed[1], np.abs(self.torque).max()]
+            used = [
+                f"{_digits(x, size)} of {y:.3g}"
+                for x, y, size in zip(most, allowed, sizes, strict=True)
+            ]
+            travel = [_digits(x, limits.half[k]) for x in (m.q[:, k].min(), m.q[:, k].max())]
+            rows.append((name, *travel, *used))
         return rows
 
     def _numbers(self) -> list[tuple[str, ...]]:
         rows = [("number", "value", "error", "ratio")]
         for k in range(min(len(self.names), MAX_NUMBERS)):
-            cells = (self.values[k], self.errors[k], self.ratios[k])
-            rows.append((self.names[k], *(f"{x:.3g}" for x in cells)))
+            value = _digits(self.values[k], self.errors[k])
+            rows.append((self.names[k], value, f"{self.errors[k]:.3g}", f"{self.ratios[k]:.3g}"))
         return rows
 
     def plot(self) -> Any:
@@ -130,6 +137,11 @@ class Design:
         panels[0].legend(panels[0].lines, names, frameon=False, fontsize=8, ncols=4, labelcolor=INK)
         panels[-1].set_xlabel("time [s]", color=INK)
         return figure
+
+
+def _digits(x: float, size: float) -> str:
+    """`x` in three digits; what is rounding beside `size` is zero."""
+    return f"{0.0 if abs(x) < ROUNDING * size else x:.3g}"
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import multiprocessing
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -32,20 +32,25 @@ from isthmus.experiments.acrobot_fits import (
     run_of,
     zeros_of,
 )
+from isthmus.experiments.acrobot_judge import (
+    HORIZONS,
+    STRIDE,
+    Squares,
+    by_run,
+    judge,
+    judge_mean,
+    pooled,
+)
 from isthmus.experiments.acrobot_model import LABS, LEAD, ROW, TERMS, Lab, made
+from isthmus.experiments.acrobot_own import Spread, own_numbers, spread_of, with_friction
 from isthmus.experiments.quiet import Values, quiet_fit
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.identify.fit import Fit
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.model.model import Model
-from isthmus.model.state import Control, State
 from isthmus.phases import in_turn
-from isthmus.simulate.many import rollout_many
 
-HORIZONS = {"0.5 s": 250, "1 s": 500}
 POSITION = "joint/position"
-STRIDE = 125
-"""Rows between starts: 0.25 s."""
 METHODS = {
     "lab": "lab's model, here",
     "lab_zeros": "lab's model, zeros from 2 s",
@@ -53,10 +58,12 @@ METHODS = {
     "blind": "parameters, zeros not known",
     "parameters": "parameters, zeros from 2 s",
     "chosen": "terms chosen, zeros from 2 s",
+    "lab_own": "lab's model, zeros and friction from 2 s",
+    "own": "terms chosen, zeros and friction from 2 s",
+    "lab_mean": "lab's model, mean over what 2 s leave open",
+    "mean": "terms chosen, mean over what 2 s leave open",
     "network": "network with memory, zeros from 2 s",
 }
-JUDGED = ("lab", "lab_zeros", "lab_same", "chosen", "network")
-"""Methods that need no further fit of the run that is judged, but for its zeros."""
 MISSES = {
     "plain": "nine numbers",
     "lag": "and the torque's delay",
@@ -65,9 +72,6 @@ MISSES = {
     "terms": "both, and the terms chosen",
     "network": "these, and a network",
 }
-
-Squares = tuple[np.ndarray, ...]
-"""For each horizon, the mean squared error (starts,) of both joints [rad²]."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +88,8 @@ class Part:
     """Of the encoders, (runs, 2) [rad]."""
     terms: list[tuple[str, ...]]
     """Terms that were chosen without each run, then with all runs."""
+    spreads: dict[str, Spread]
+    """How runs differ, by the lab's model (`lab`) and by that of all runs (`ours`)."""
     misses: dict[str, float]
     """Root mean square over windows of 0.5 s of all runs [rad], by what is in the model."""
 
@@ -114,16 +120,18 @@ def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]
         if design not in models:
             raise BadOption(f"{str(path)!r} is of the design {design}, which was not fitted.")
         theirs, ours = made(LABS[design], LABS[design].numbers()), models[design]
-        known = [name for name in JUDGED if name != "network" or f"{design}_network" in models]
-        own = squares[design] = {name: [] for name in known}
+        saved = numbers.get("spreads", {}).get(design, {})  # studies of earlier versions have none
+        spreads = {
+            who: Spread(**{n: np.array(x) for n, x in s.items()}) for who, s in saved.items()
+        }
+        own = squares[design] = {}
         for run in in_turn(recorded(path, at_least=1), "run"):
             zero = own_zero(ours, run, settings)
-            own["lab"].append(judge(theirs, run, smooth=False))
-            own["lab_zeros"].append(judge(theirs, run, own_zero(theirs, run, settings)))
-            own["lab_same"].append(judge(theirs, run, zero))
-            own["chosen"].append(judge(ours, run, zero))
-            if "network" in own:
-                own["network"].append(judge(models[f"{design}_network"], run, zero))
+            found = with_numbers_of_the_run(theirs, ours, run, zero, spreads, settings)
+            if f"{design}_network" in models:
+                found["network"] = judge(models[f"{design}_network"], run, zero)
+            for name, errors in found.items():
+                own.setdefault(name, []).append(errors)
     each = {d: by_run(found) for d, found in squares.items()}
     rows = [
         (d, METHODS[name], *(f"{x:.3f}" for x in pooled(found[name])),
@@ -188,7 +196,9 @@ def one(lab: Lab, runs: list[Run], settings: Settings) -> Part:
     missed = misses(lab, runs, both, settings) | {"terms": values.error(POSITION)}
     if network is not None:
         missed["network"] = network.errors[POSITION][1]
-    return Part(squares, whole, network, zeros_of(values.numbers, len(runs)), terms, missed)
+    spreads = both_spreads(made(lab, lab.numbers()), values.model, runs, settings)
+    zeros = zeros_of(values.numbers, len(runs))
+    return Part(squares, whole, network, zeros, terms, spreads, missed)
 
 
 def each_unseen(
@@ -220,17 +230,43 @@ def unseen(
     found, terms = identified(lab, rest, settings), chosen_terms(lab, rest, settings)
     best = identified(lab, rest, settings, terms, near=found.numbers) if terms else found
     zero = own_zero(best.model, run, settings)
+    spreads = both_spreads(theirs, best.model, rest, settings)
+    errors = with_numbers_of_the_run(theirs, best.model, run, zero, spreads, settings)
+    errors["blind"] = judge(found.model, run)
+    errors["parameters"] = judge(found.model, run, own_zero(found.model, run, settings))
+    if learns(settings):
+        errors["network"] = judge(learned(best, rest, settings).model, run, zero)
+    return {name: errors[name] for name in METHODS if name in errors}, terms
+
+
+def both_spreads(
+    theirs: Model, ours: Model, runs: Sequence[Run], settings: Settings
+) -> dict[str, Spread]:
+    """How the fitted runs differ, seen with the lab's model and with ours."""
+    return {who: spread_of(m, runs, settings) for who, m in (("lab", theirs), ("ours", ours))}
+
+
+def with_numbers_of_the_run(
+    theirs: Model,
+    ours: Model,
+    run: Run,
+    zero: np.ndarray,
+    spreads: Mapping[str, Spread],
+    settings: Settings,
+) -> dict[str, Squares]:
+    """Errors of the lab's model and of ours, with what the first two seconds tell of the run; `zero`: by ours."""
     errors = {
         "lab": judge(theirs, run, smooth=False),
         "lab_zeros": judge(theirs, run, own_zero(theirs, run, settings)),
         "lab_same": judge(theirs, run, zero),
-        "blind": judge(found.model, run),
-        "parameters": judge(found.model, run, own_zero(found.model, run, settings)),
-        "chosen": judge(best.model, run, zero),
+        "chosen": judge(ours, run, zero),
     }
-    if learns(settings):
-        errors["network"] = judge(learned(best, rest, settings).model, run, zero)
-    return errors, terms
+    for who, spread in spreads.items():
+        model, first = (theirs, "lab_") if who == "lab" else (ours, "")
+        own = own_numbers(model, run, settings, spread)
+        errors[f"{first}own"] = judge(with_friction(model, own.friction), run, own.zero)
+        errors[f"{first}mean"] = judge_mean(model, run, own, spread, seed=settings.seed)
+    return errors
 
 
 def learns(settings: Settings) -> bool:
@@ -248,40 +284,6 @@ def misses(lab: Lab, runs: list[Run], both: Values, settings: Settings) -> dict[
         "both": both,
     }
     return {name: found.error(POSITION) for name, found in fits.items()}
-
-
-# the judge --------------------------------------------------------------------------------------------------
-
-
-def judge(
-    model: Model, run: Run, zero: np.ndarray | float = 0.0, *, smooth: bool = True
-) -> Squares:
-    """Open-loop rollouts from every 0.25 s, from smoothed or from measured states."""
-    q, v = (run.q, run.v) if smooth else (run.seen, run.measured_v)
-    shortest, longest = HORIZONS.values()
-    rows = np.arange(0, len(q) - shortest - 1, STRIDE)
-    before = rows[:, None] - 1 - np.arange(model.delay_steps)
-    start = State(q[rows] - zero, v[rows], {"commands": run.torque[np.maximum(before, 0)]})
-    ahead = np.minimum(rows[:, None] + np.arange(longest + 1), len(q) - 1)
-    motion = rollout_many(model, start, Control(torque=run.torque[ahead[:, :-1]]), ROW)
-    off = np.asarray(motion.q) + zero - run.seen[ahead]
-    whole = lambda steps: off[rows < len(q) - steps - 1, 1 : steps + 1]
-    return tuple(np.mean(whole(steps) ** 2, axis=(1, 2)) for steps in HORIZONS.values())
-
-
-def pooled(squares: list[Squares], first: int = 0) -> list[float]:
-    """Root mean square over all starts of all runs from row `first` on, for each horizon [rad]."""
-    skipped = -(-first // STRIDE)
-    kept = [[x[skipped:] for x in horizon] for horizon in zip(*squares, strict=True)]
-    return [float(np.sqrt(np.mean(np.concatenate(x)))) for x in kept]
-
-
-def by_run(squares: dict[str, list[Squares]]) -> dict[str, list[list[float]]]:
-    """Method -> run -> horizon: root mean square [rad]."""
-    return {
-        name: [[float(np.sqrt(x.mean())) for x in run] for run in runs]
-        for name, runs in squares.items()
-    }
 
 
 # tables -----------------------------------------------------------------------------------------------------
@@ -347,6 +349,7 @@ def plain_numbers(parts: dict[str, Part]) -> dict[str, Any]:
         "zeros": {d: p.zeros.tolist() for d, p in parts.items()},
         "late": {d: late(p) for d, p in parts.items()},
         "misses": {d: p.misses for d, p in parts.items()},
+        "spreads": {d: {who: s.numbers() for who, s in p.spreads.items()} for d, p in parts.items()},
         "terms": {d: [list(chosen) for chosen in p.terms] for d, p in parts.items()},
     }  # fmt: skip
 

@@ -12,7 +12,7 @@ from scipy.signal import savgol_filter
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadOption
-from isthmus.experiments.acrobot_model import LEAD, ROW, TERMS, Lab, made
+from isthmus.experiments.acrobot_model import LEAD, ROW, STARTS, STICKING, TERMS, Lab, made
 from isthmus.experiments.quiet import Values, found_values, quiet_fit
 from isthmus.experiments.run import Settings
 from isthmus.identify.fit import Fit
@@ -34,8 +34,6 @@ DOUBT, DELAY = 0.05, 0.01
 """How far an encoder's zero may be off [rad] where friction holds the arm; by how much torques may be late [s]."""
 PINNED = 1e-9
 """A prior so narrow that a number stays where it is, in the same program."""
-LITTLE = 0.02
-"""Where the terms that are chosen begin [N·m, 1]."""
 GAIN, SPARSE = 0.99, 4
 """A term is kept that lowers the cost at least so much; while terms are chosen, one window in so many is used."""
 CALIBRATED = 1000
@@ -44,6 +42,8 @@ BOUNDS = {
     "moment": (0.01, 0.5), "inertia": (0.005, 0.3), "damping": (0.0, 0.5),
     "friction": (0.0, 0.5), "armature": (0.0, 0.05), "lag": (0.0, 2 * LEAD * ROW),
 }  # fmt: skip
+SPEEDS = (0.05, 5.0)
+"""Bounds of the speed of stiction [rad/s], one for both joints."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,11 +111,14 @@ def problem_of(
     sparse: int = 1,
 ) -> Problem:
     """What `identified` solves."""
-    start = lab.numbers() | {term: [LITTLE, LITTLE] for term in terms}
+    start = lab.numbers() | {term: [STARTS[term]] * 2 for term in terms}
+    bounds = BOUNDS | {term: TERMS[term] for term in terms}
+    if "stiction" in terms:
+        start["stiction_speed"], bounds["stiction_speed"] = STICKING, SPEEDS
     priors = {"lag": DELAY if lag else PINNED}
     free = [
         Free(n, low=low, high=high, start=start[n], shape=np.shape(start[n]), prior=priors.get(n))
-        for n, (low, high) in (BOUNDS | {term: TERMS[term] for term in terms}).items()
+        for n, (low, high) in bounds.items()
     ]
     free.append(Free(ZERO, each_run=True, prior=DOUBT if zeros else PINNED))
     return Problem(
@@ -125,22 +128,29 @@ def problem_of(
 
 
 def chosen_terms(lab: Lab, runs: Sequence[Run], settings: Settings) -> tuple[str, ...]:
-    """The terms with which every other run, fitted alone, predicts the rest of the runs better; each by itself.
+    """The terms with which every other run, fitted alone, predicts the rest of the runs best: backward elimination.
 
-    One run alone chooses none.
+    From all terms, the one that matters least is left out as long as that costs little. One run alone chooses none.
     """
     first, rest = runs[0::2], runs[1::2]
     if not rest:
         return ()
+    plain = identified(lab, first, settings, sparse=SPARSE).numbers
 
-    plain = identified(lab, first, settings, sparse=SPARSE)
-    most = GAIN * misfit(plain.model, rest, settings)
+    def error(terms: tuple[str, ...]) -> float:
+        found = identified(lab, first, settings, terms, sparse=SPARSE, near=plain)
+        return misfit(found.model, rest, settings)
 
-    def error(term: str) -> float:
-        more = identified(lab, first, settings, (term,), sparse=SPARSE, near=plain.numbers)
-        return misfit(more.model, rest, settings)
-
-    return tuple(term for term in TERMS if error(term) < most)
+    kept = tuple(TERMS)
+    least = error(kept)
+    while kept:
+        fewer = {term: tuple(t for t in kept if t != term) for term in kept}
+        errors = {term: error(terms) for term, terms in fewer.items()}
+        term = min(errors, key=lambda name: errors[name])
+        if errors[term] * GAIN > least:
+            break
+        kept, least = fewer[term], min(errors[term], least)
+    return kept
 
 
 def misfit(model: Model, runs: Sequence[Run], settings: Settings) -> float:

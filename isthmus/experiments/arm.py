@@ -19,9 +19,12 @@ import numpy as np
 from isthmus.data.read import read_motion
 from isthmus.errors import BadOption, DescriptionWarning, FitWarning
 from isthmus.experiments.arm_figures import draw_errors, draw_torques
+from isthmus.experiments.arm_network import as_motion, network_fit
 from isthmus.experiments.arm_peers import Figaroh, Peer, figaroh, peer
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.files.load import load
+from isthmus.identify.fit import Fit
+from isthmus.identify.needed import needed_torque
 from isthmus.identify.torque.data import BLOCKS, Rows, parts_of, predicted_torque
 from isthmus.identify.torque.layout import cogging_names
 from isthmus.identify.torque.regressor import OF_JOINT, parameter_names, parameter_vector
@@ -46,6 +49,7 @@ METHODS = {
     "usual": "isthmus, damping and friction",
     "chosen": "isthmus, terms chosen",
     "filtered": "isthmus, terms chosen, filtered",
+    "network": "isthmus, terms chosen, networks on what remains",
 }
 SPLITS = {
     "blocks": "blocks of time",
@@ -78,6 +82,8 @@ class Found:
     fits: dict[str, TorqueFit]
     peers: dict[str, np.ndarray]
     """Parameters of Pinocchio's or FIGAROH's regressor, by method."""
+    network: Fit
+    """The chosen terms with networks, if these help."""
 
 
 def study(settings: Settings) -> Result:
@@ -86,11 +92,13 @@ def study(settings: Settings) -> Result:
     squares: dict[str, dict[str, np.ndarray]] = {}
     shown = {name: np.full_like(arm.runs[0].tau, np.nan) for name in METHODS}
     folds: list[TorqueFit] = []
+    networks: list[Fit] = []
     for split in SPLITS:
         parts: dict[str, list[np.ndarray]] = {}
         for k, judged in enumerate(_judged(arm.runs, split, settings.quick)):
             settings.say(f"{SPLITS[split]}, part {k + 1}")
-            found = fitted(arm, [~rows for rows in judged])
+            found = fitted(arm, [~rows for rows in judged], settings)
+            networks.append(found.network)
             for name, predict in found.predict.items():
                 tau = predict(arm.runs)
                 off = [(x - m.tau)[rows] for x, m, rows in zip(tau, arm.runs, judged, strict=True)]
@@ -102,7 +110,7 @@ def study(settings: Settings) -> Result:
         if parts:
             squares[split] = {n: _rms(np.concatenate(x)) for n, x in parts.items()}
     settings.say("all rows")
-    whole = fitted(arm, [np.ones(len(m.q), dtype=bool) for m in arm.runs])
+    whole = fitted(arm, [np.ones(len(m.q), dtype=bool) for m in arm.runs], settings)
     best = whole.fits["chosen"]
     tables = (
         _errors_table(arm, squares),
@@ -122,7 +130,9 @@ def study(settings: Settings) -> Result:
         "terms": {term.name: list(term.fitted) for term in best.terms},
     }  # fmt: skip
     models = {"urdf": arm.model} | {name: fit.model for name, fit in whole.fits.items()}
-    return Result(tables, numbers, figures, _notes(arm, squares, whole), models)
+    models["network"] = whole.network.model
+    notes = (*_notes(arm, squares, whole), _network_note(networks, whole.network))
+    return Result(tables, numbers, figures, notes, models)
 
 
 def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]) -> Result:
@@ -192,7 +202,7 @@ def _judged(runs: list[Rows], split: str, quick: bool) -> Iterator[list[np.ndarr
 # fits -------------------------------------------------------------------------------------------------------
 
 
-def fitted(arm: Arm, used: list[np.ndarray]) -> Found:
+def fitted(arm: Arm, used: list[np.ndarray], settings: Settings) -> Found:
     """Every method, fitted to the used rows of each run."""
     hidden = [
         dataclasses.replace(m, tau=np.where(rows[:, None], m.tau, np.nan))
@@ -212,10 +222,14 @@ def fitted(arm: Arm, used: list[np.ndarray]) -> Found:
         peers["figaroh"] = arm.figaroh.fitted(tau)
     predict = {"urdf": _by_name(arm, "urdf", arm.model)} | _by_peers(arm, peers)
     predict |= {name: _by_name(arm, name, fit.model) for name, fit in fits.items()}
-    return Found(predict, fits, peers)
+    network = network_fit(fits["chosen"], hidden, settings)
+    predict["network"] = _by_name(arm, "network", network.model)
+    return Found(predict, fits, peers, network)
 
 
 def _by_name(arm: Arm, name: str, model: Model) -> Predict:
+    if model.networks:
+        return lambda runs: [needed_torque(model, as_motion(m)) for m in runs]
     lowpass = arm.lowpass if name == "filtered" else None
     return lambda runs: [predicted_torque(model, m, arm.model, lowpass=lowpass) for m in runs]
 
@@ -332,3 +346,10 @@ def _notes(arm: Arm, squares: dict[str, dict[str, np.ndarray]], whole: Found) ->
     if "figaroh" not in whole.predict:
         out.append("FIGAROH is not installed: its row is missing (pip install figaroh).")
     return tuple(out)
+
+
+def _network_note(parts: list[Fit], whole: Fit) -> str:
+    """How often networks were used, and what the judging block says of those of all rows."""
+    kept = sum(bool(fit.model.networks) for fit in parts)
+    said = "; ".join(whole.networks.lines()) if whole.networks else ""
+    return f"Networks helped in {kept} of {len(parts)} parts, and were left out elsewhere. All rows: {said}."

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from isthmus.identify.torque.data import Rows
-from isthmus.palette import BLUE, GREEN, GREY, INK, VERMILION, VIOLET, YELLOW
+from isthmus.palette import BLUE, BROWN, GREEN, GREY, INK, SKY, VERMILION, VIOLET, YELLOW
 
 COLOURS = {
     "urdf": GREY, "least_squares": VIOLET, "ridge": BLUE, "usual": GREEN, "chosen": YELLOW,
-    "filtered": VERMILION,
+    "filtered": VERMILION, "network": BROWN, "figaroh": SKY,
 }  # fmt: skip
 DRAWN = ("ridge", "filtered")
 

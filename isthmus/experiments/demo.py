@@ -86,7 +86,7 @@ def learn(plain: ist.Fit, logs: Logs, heldout: Logs, how: Values, width: int) ->
     problem = ist.Problem(
         make=hybrid, motions=logs, free=free, heldout=heldout, weight_penalty=1e-2, **how
     )
-    return ist.fit(problem, ist.LevenbergMarquardt(steps=60))
+    return ist.fit(problem, ist.LevenbergMarquardt(steps=100, tolerance=1e-4))
 
 
 def ask_too_much(plain: ist.Fit, logs: Logs, how: Values) -> ist.Fit:

@@ -14,7 +14,7 @@ from isthmus.model.model import Model
 
 ELBOW = Body(
     study="elbow", dataset="dairpll_elbow", width="box lengths", starts=("first frame", "eight frames"),
-    training=200, evaluations=600, rows=80, kinds=elbow.KINDS, networks=(),
+    training=200, evaluations=600, rows=45, kinds=elbow.KINDS, networks=(),
     common=elbow.COMMON, published=elbow.MUJOCO_DEFAULTS, simulator=elbow.isthmus_simulator,
     mujoco=elbow.mujoco_simulator, built=elbow.built, weights_of=lambda kind, network: {},
     first_frame=first_frame, flight=flight, errors=errors, rolled=elbow.simulate_elbow,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from isthmus.data.datasets_bodies import ELBOW_STEP
 from isthmus.experiments.tosses_body import (
@@ -15,6 +17,7 @@ from isthmus.experiments.tosses_body import (
     TABLE,
     Number,
     Numbers,
+    Simulate,
     rolled,
     set_mujoco_box,
 )
@@ -29,9 +32,13 @@ MASS, INERTIA, HALF = 0.37, 0.0006167, (0.05, 0.025, 0.025)
 HINGE, CENTRE = (-0.035, 0.06, 0.0), 0.035
 """[m]: the hinge in the first link, along y; how far the middle of the second box is from it along x."""
 LINKS = ("first", "second")
+Rollout = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
+"""(q, v, rows) -> q of all tosses."""
 KINDS = ("soft", "penalty")
 PARTS = {"impulse": 1, "penalty": 8}
 """Steps in a row of the recording, by the kind of contact."""
+SETTLED = 0.3
+"""[s]: a toss comes to rest about where it would be after this time at its first velocity."""
 
 _LINK = {
     "friction": Number(0.16, 0.03, 1e-3, 2.0),
@@ -47,13 +54,15 @@ COMMON = {
     **{f"{name}_{link}": number for link in LINKS for name, number in _LINK.items()},
     "mass": Number(1.0, 0.05, 0.3, 3.0), "hinge_x": Number(HINGE[0], 0.001), "hinge_z": Number(HINGE[2], 0.001),
     "hinge_damping": Number(5e-4, 0.7, 1e-7, 0.1, log=True), "hinge_dry": Number(4e-4, 0.7, 1e-6, 0.1, log=True),
-    **TABLE, "tilt_x": Number(-0.006, 0.003), "tilt_y": Number(-0.004, 0.003),
+    **TABLE, "tilt_x": Number(-0.028, 0.005), "tilt_y": Number(-0.03, 0.005),
+    "gravity_x": Number(0.33, 0.05), "gravity_y": Number(-0.14, 0.05), "gravity_z": Number(-9.52, 0.05),
 }  # fmt: skip
 """Of every simulator. `mass`: that of the second link, divided by the first one's; `hinge_damping` [N·m·s] and
 `hinge_dry` [N·m]: viscous and dry friction. Where the hinge is along its axis cannot be told from where the second link
-is."""
+is. Gravity [m/s²] in the frame of the recordings, which is not level and whose clock may be off."""
 MUJOCO_DEFAULTS = {
     **dict.fromkeys(COMMON, 0.0), **MUJOCO_CONTACT, "mass": 1.0, "hinge_x": HINGE[0],
+    "gravity_z": -GRAVITY,
     **{f"friction_{link}": 0.3 for link in LINKS},
     **{f"inertia_{axis}_{link}": 1.0 for axis in "xyz" for link in LINKS},
     **{f"half_{axis}_{link}": half for axis, half in zip("xyz", HALF, strict=True) for link in LINKS},
@@ -90,13 +99,13 @@ def elbow() -> Model:
     for link, middle in zip(LINKS, published_middles(), strict=True):
         robot.add_shape_box(link, HALF, name=link, position=tuple(middle))
     robot.add_shape_plane(name="ground")
-    return robot.model().set("gravity", np.array([0.0, 0.0, -GRAVITY]))
+    return robot.model()
 
 
 @functools.cache
 def _template(kind: str) -> Model:
     contact = Contact("penalty" if kind == "penalty" else "impulse")
-    return with_contact(elbow(), contact, order="plain", sweeps=5, newton=2)
+    return with_contact(elbow(), contact, order="plain", sweeps=10, newton=0)
 
 
 def built(kind: str, numbers: Numbers, network: str | None = None) -> Model:
@@ -112,7 +121,7 @@ def built(kind: str, numbers: Numbers, network: str | None = None) -> Model:
     return dataclasses.replace(
         model, link_mass=masses(numbers), link_com=published_middles() + _both(numbers, "com"),
         link_inertia=np.concatenate([inertia, np.zeros((2, 3))], axis=1),
-        joint_origin=np.array([[0.0] * 3, _hinge(numbers)]),
+        joint_origin=np.array([[0.0] * 3, _hinge(numbers)]), gravity=_gravity(numbers),
         joint_damping=of_hinge(numbers["hinge_damping"]), joint_friction=of_hinge(numbers["hinge_dry"]),
         shape_size=np.concatenate([_both(numbers, "half"), np.zeros((1, 3))]),
         shape_origin=np.concatenate([published_middles() + _both(numbers, "middle"), [plane.position]]),
@@ -125,12 +134,35 @@ def _hinge(numbers: Numbers) -> np.ndarray:
     return np.array([numbers["hinge_x"], HINGE[1], numbers["hinge_z"]])
 
 
+def _gravity(numbers: Numbers) -> np.ndarray:
+    return np.array([numbers[f"gravity_{axis}"] for axis in "xyz"])
+
+
+def over_table(
+    simulate: Rollout, tilt: Rotation, q: np.ndarray, v: np.ndarray, rows: int
+) -> np.ndarray:
+    """`q` of all tosses, (tosses, rows, 8), over a table of this tilt.
+
+    Each recording is shifted until the lowest corner of its last row is at z = 0. Over a tilted table, the height of
+    the table therefore differs from toss to toss, by where the toss comes to rest.
+    """
+    normal = tilt.apply([0.0, 0.0, 1.0])
+    rise = (q[:, :2] + SETTLED * v[:, :2]) @ (-normal[:2] / normal[2])
+    up = np.zeros((len(q), 8))
+    up[:, 2] = rise
+    return simulate(q + up, v, rows) - up[:, None]
+
+
 def simulate_elbow(model: Model, q: np.ndarray, v: np.ndarray, rows: int) -> np.ndarray:
     """`q` of all tosses, (tosses, rows, 8)."""
-    return rolled(model, q, v, rows, ELBOW_STEP, PARTS[model.contact_kinds[0]])
+    parts = PARTS[model.contact_kinds[0]]
+    tilt = Rotation.from_quat(np.asarray(model.shape_orientation)[2, [1, 2, 3, 0]])
+    return over_table(
+        lambda q, v, rows: rolled(model, q, v, rows, ELBOW_STEP, parts), tilt, q, v, rows
+    )
 
 
-def isthmus_simulator(kind: str, network: str | None = None) -> Any:
+def isthmus_simulator(kind: str, network: str | None = None) -> Simulate:
     """Rollouts of the boxes with given numbers."""
     return lambda numbers, q, v, rows: simulate_elbow(built(kind, numbers), q, v, rows)
 
@@ -143,14 +175,20 @@ MJCF = BODY.format(
 )
 
 
-def mujoco_simulator() -> Any:
+def mujoco_simulator() -> Simulate:
     """The same boxes in MuJoCo."""
-    return simulated_by_mujoco(MJCF, ELBOW_STEP, _set_mujoco)
+    level = simulated_by_mujoco(MJCF, ELBOW_STEP, _set_mujoco)
+
+    def simulate(numbers: Numbers, q: np.ndarray, v: np.ndarray, rows: int) -> np.ndarray:
+        tilt = Rotation.from_rotvec([numbers["tilt_x"], numbers["tilt_y"], 0.0])
+        return over_table(functools.partial(level, numbers), tilt, q, v, rows)
+
+    return simulate
 
 
 def _set_mujoco(body: Any, numbers: Numbers) -> None:
     middles = published_middles()
-    body.body_mass[1:] = masses(numbers)
+    body.body_mass[1:], body.opt.gravity[:] = masses(numbers), _gravity(numbers)
     body.body_pos[2] = _hinge(numbers)
     body.dof_damping[6], body.dof_frictionloss[6] = numbers["hinge_damping"], numbers["hinge_dry"]
     for k, link in enumerate(LINKS):

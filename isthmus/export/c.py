@@ -28,6 +28,7 @@ from isthmus.types import Number
 
 MEMORY_NOTES = {
     "commands": "commands of past steps, the latest first",
+    "bristles": "deflection of the bristles of dry friction, as a share of the full one",
     "impulses": "impulses [N·s] of the last step, from which those of this one are sought",
 }
 UNITS = {

@@ -14,7 +14,7 @@ from isthmus.describe.urdf import parse_urdf
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.files.save import SUFFIX, read_bundle
-from isthmus.files.touching import ContactLike, GroundLike, with_contact_of_file
+from isthmus.files.touching import ContactLike, GroundLike, PairsLike, with_contact_of_file
 from isthmus.model.compile import model_of
 from isthmus.model.contacts import Ground
 from isthmus.model.model import Model
@@ -28,6 +28,7 @@ def load(
     *,
     ground: GroundLike = None,
     contact: ContactLike = None,
+    pairs: PairsLike = (),
     repair: Literal["none", "nearest"] = "none",
     packages: Sequence[str | os.PathLike[str]] = (),
     networks: Mapping[str, Any] | None = None,
@@ -39,7 +40,8 @@ def load(
     True for a plane at z = 0, its height [m], or an `ist.Ground`. `contact`: how shapes touch planes
     of the world: as in `ist.with_contact`; True: by impulses, the shapes of links that carry no other
     link with shapes; None: so where `ground` is given, as the file says where `ist.export_mjcf` wrote
-    contact into it, else not at all; False: not at all. `repair="nearest"` replaces impossible
+    contact into it, else not at all; False: not at all. `pairs`: shapes that touch each other, as in
+    `ist.with_contact`, besides the pairs of an MJCF file. `repair="nearest"` replaces impossible
     inertias by the nearest possible ones. `packages`: folders in which `package://` paths of a URDF
     are looked for, besides those around the file. MJCF needs MuJoCo (extra `mjcf`), which compiles it.
 
@@ -61,11 +63,12 @@ def load(
             homes = tuple(os.path.abspath(home) for home in packages)
             source = SourceFile(data, "urdf", base, folder, homes)
         model = dataclasses.replace(model_of(found), source=source)
-        return with_contact_of_file(model, found, ground, contact)
-    if (base, ground, contact, repair, tuple(packages)) != ("fixed", None, None, "none", ()):
+        return with_contact_of_file(model, found, ground, contact, pairs)
+    given = base, ground, contact, bool(pairs), repair, tuple(packages)
+    if given != ("fixed", None, None, False, "none", ()):
         raise BadOption(
-            f"{str(path)!r} is a saved model, which stays as it is: base, ground, contact, repair and packages are "
-            "for URDF and MJCF."
+            f"{str(path)!r} is a saved model, which stays as it is: base, ground, contact, pairs, repair and packages "
+            "are for URDF and MJCF."
         )
     return read_bundle(data, networks or {}, str(path))
 

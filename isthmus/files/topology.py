@@ -28,7 +28,9 @@ WITHOUT_CONTACT = {
     for f in dataclasses.fields(Model)
     if f.name.startswith("contact_") and f.metadata.get("static")
 }
-SINCE_FORMAT_2 = ("current_driven", "biased", "sticking", "load_rubbing", "cogging", "playing")
+SINCE_FORMAT_2 = (
+    "current_driven", "biased", "sticking", "load_rubbing", "cogging", "playing", "bristling",
+)  # fmt: skip
 """Fields that older files lack: switches of leaves that these lack too."""
 
 

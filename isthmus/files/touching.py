@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,15 @@ from isthmus.model.contacts import (
     with_plane,
 )
 from isthmus.model.model import Model
-from isthmus.model.pairs import Pair
+from isthmus.model.pairs import Pair, as_pairs
 from isthmus.phases import counted
 
 GroundLike = bool | float | int | Ground | None
 """True: a plane at z = 0; its height [m]; or a plane."""
 ContactLike = Contact | str | Sequence[Contact] | bool | None
 """As in `ist.with_contact`; True and None: `last_shapes` by impulses."""
+PairsLike = bool | Pair | Sequence[Pair | Sequence[str]]
+"""As in `ist.with_contact`, besides the pairs of the file."""
 
 CHOSEN = (
     "{} of {} shapes may touch the ground, with {}: those of links that carry no other link with shapes. "
@@ -35,7 +37,11 @@ CHOSEN = (
 
 
 def with_contact_of_file(
-    model: Model, found: Description, ground: GroundLike, contact: ContactLike
+    model: Model,
+    found: Description,
+    ground: GroundLike,
+    contact: ContactLike,
+    pairs: PairsLike = (),
 ) -> Model:
     """The model of a description with the contact that was asked for, or that its file says.
 
@@ -46,30 +52,40 @@ def with_contact_of_file(
     asked = ground is not None and ground is not False
     if isinstance(ground, Ground):
         model = with_plane(model, ground)
+    more = as_pairs(pairs)
     if contact is False or (contact is None and not asked and not written):
-        return model
+        return with_contact(model, [], pairs=more) if more else model
+    asked_for = {frozenset(names) for p in more for names in model.pairs(p.first, p.second)}
+    of_pairs = _of_pairs(found, asked_for)
     if contact is None and written:
-        return _as_written(model, found)
+        return _as_written(model, found, more, of_pairs)
+    touching = [*_pairs(found), *more]
     if contact is None or contact is True:
-        return _with_numbers(_by_default(model, _pairs(found)), said | _of_pairs(found))
-    model = with_contact(model, contact, pairs=_pairs(found))
-    return _with_numbers(model, _of_pairs(found) | (said if isinstance(contact, str) else {}))
+        return _with_numbers(_by_default(model, touching), said | of_pairs)
+    model = with_contact(model, contact, pairs=touching)
+    return _with_numbers(model, of_pairs | (said if isinstance(contact, str) else {}))
 
 
-def with_contact_of_library(model: Model, ground: GroundLike, contact: ContactLike) -> Model:
+def with_contact_of_library(
+    model: Model, ground: GroundLike, contact: ContactLike, pairs: PairsLike = ()
+) -> Model:
     """The model of the library with the ground and the contact that were asked for."""
     if ground is not None and not isinstance(ground, Ground | bool):
         ground = Ground(float(ground))
     elif ground is True:
         ground = Ground()
-    return with_contact_of_file(model, Description(model.name, (), ()), ground, contact)
+    return with_contact_of_file(model, Description(model.name, (), ()), ground, contact, pairs)
 
 
-def _of_pairs(found: Description) -> dict[str, Touch]:
-    """What a file says of shapes that touch each other, by the names of their contacts."""
+def _of_pairs(found: Description, besides: Collection[frozenset[str]] = ()) -> dict[str, Touch]:
+    """What a file says of shapes that touch each other, by the names of their contacts; some pairs are left out."""
     planes = {shape.name for shape in found.shapes if shape.kind == "plane"}
     solid = [p for p in found.pairs if not {p.first, p.second} & planes]
-    return {PAIR.format(p.first, p.second): p.touch for p in solid}
+    return {
+        PAIR.format(p.first, p.second): p.touch
+        for p in solid
+        if frozenset((p.first, p.second)) not in besides
+    }
 
 
 def _pairs(found: Description, written: bool = False) -> list[Pair]:
@@ -94,14 +110,17 @@ def _by_default(model: Model, pairs: list[Pair]) -> Model:
     return model
 
 
-def _as_written(model: Model, found: Description) -> Model:
+def _as_written(
+    model: Model, found: Description, pairs: Sequence[Pair], of_pairs: Mapping[str, Touch]
+) -> Model:
     """The model with the contacts that `export_mjcf` wrote."""
     kinds: Any = {shape.name: shape.touch.kind for shape in found.shapes if shape.touch.kind}
     try:
         records = [Contact(kind, name) for name, kind in kinds.items()]
         options: Any = dict(found.impulses)
-        made = with_contact(model, records, pairs=_pairs(found, written=True), **options)
-        return _with_numbers(made, {s.name: s.touch for s in found.shapes} | _of_pairs(found))
+        touching = [*_pairs(found, written=True), *pairs]
+        made = with_contact(model, records, pairs=touching, **options)
+        return _with_numbers(made, {s.name: s.touch for s in found.shapes} | dict(of_pairs))
     except IsthmusError as bad:
         raise BadDescription(f"its custom data on contact: {bad.message}", found.source) from None
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.blueprint.ranges import rows_outside
-from isthmus.identify.answer.comparison import Comparison
+from isthmus.identify.answer.comparison import Comparison, outside_of
 from isthmus.identify.answer.quality import errors_of
 from isthmus.identify.evaluate.evaluation import Evaluation
-from isthmus.identify.logs.log import states_of
+from isthmus.identify.logs.log import compared_rows, states_of
 from isthmus.identify.problem import Problem
 from isthmus.identify.search.search import AbstractSearch, Outcome, Status
 from isthmus.phases import phase
@@ -98,7 +97,7 @@ def _rms(evaluation: Evaluation, x: np.ndarray) -> float:
 
 
 def _outside(problem: Problem) -> dict[str, tuple[int, int]]:
-    """Rows of held-out motion outside of the range that each network has seen, and all rows."""
-    found = [rows_outside(problem.template, states_of(log)) for log in problem.heldout_logs]
-    rows = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
-    return {name: (int(out.sum()), len(out)) for name, out in rows.items()}
+    """Rows of held-out motion outside of the range that each network has seen, and all rows that are compared."""
+    model, channels = problem.template, () if problem.kind.simulates else problem.channels
+    logs = problem.heldout_logs
+    return outside_of(model, [states_of(log, compared_rows(model, log, channels)) for log in logs])

@@ -24,9 +24,9 @@ from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.edges import edges
 from isthmus.identify.answer.missing import Missing, missing
 from isthmus.identify.answer.motion_hint import MotionHint, motion_hint, poorly_known
-from isthmus.identify.answer.quality import errors_of
+from isthmus.identify.answer.quality import errors_of, poor_fit
 from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
-from isthmus.identify.answer.table import as_text
+from isthmus.identify.answer.table import as_text, noise_warning
 from isthmus.identify.compare import (
     WithoutNetworks,
     compared,
@@ -257,8 +257,8 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
     told = (*at_edge, *warnings_of(known, estimates, status), *time_shift_warnings(problem, x))
     if hint := hint_of(problem, estimates):
-        told = (*told, f"{hint} designs a motion that would determine {', '.join(hint.free)}.")
-    return Fit(
+        told = (*told, f"{hint} designs a motion that would determine {hint.aim}.")
+    found = Fit(
         model=parameters.model(x[:p]), estimates=estimates, covariance=known.covariance,
         correlations=known.correlations, noise=known.noise,
         errors=errors, heldout=heldout,
@@ -269,6 +269,13 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         bent=bend_of_fit(evaluation, x, known.noise) if computed else "",
         settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
+    judged = (
+        (evaluation, errors, "fitted")
+        if predicted is None or heldout is None
+        else (predicted, heldout, "held-out")
+    )
+    poor = poor_fit(*judged) if noise_warning(found) else ""
+    return dataclasses.replace(found, warnings=(poor, *told)) if poor else found
 
 
 def warnings_of(
@@ -283,6 +290,8 @@ def warnings_of(
         found.append(f"{names}: doubtful, as the model lacks something: {known.lacking}.")
     for name in poorly_known(estimates):
         e = estimates[name]
+        if np.isinf(e.error):
+            continue  # a sentence of known.undetermined says so
         found.append(
             f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}. "
             f"{what_would_determine(name, known, list(estimates))}"
@@ -303,9 +312,11 @@ def what_would_determine(name: str, known: Sensitivity, names: Sequence[str]) ->
 
 
 def hint_of(problem: Problem, estimates: Mapping[str, Estimate]) -> MotionHint | None:
-    """How to have a motion designed that would determine what is poorly identifiable."""
-    names = poorly_known(estimates)
-    return motion_hint(problem.template, names, [log.q for log in problem.logs]) if names else None
+    """How to have a motion designed that would determine what the logs determine poorly or not at all."""
+    names, positions = poorly_known(estimates), [log.q for log in problem.logs]
+    certain = all(np.isfinite(estimates[name].error) for name in names)
+    bodies = any(free.name.endswith("/inertial") for free in problem.free)
+    return motion_hint(problem.template, names, positions, certain=certain, whole_bodies=bodies)
 
 
 def time_shift_warnings(problem: Problem, x: np.ndarray) -> list[str]:

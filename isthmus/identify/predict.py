@@ -21,7 +21,7 @@ from isthmus.identify.answer.table import columns
 from isthmus.identify.answer.unfitted import sensors, unfitted
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.fit import Fit
-from isthmus.identify.logs.log import Log
+from isthmus.identify.logs.log import Log, states_of
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.problem import Problem
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
@@ -87,7 +87,7 @@ class Prediction:
     @property
     def outside(self) -> Outside:
         """For each network, rows of the logs outside of the range that it has seen, and all rows."""
-        return outside_of(self.problem.template, self.problem.logs)
+        return outside_of(self.problem.template, [states_of(log) for log in self.problem.logs])
 
     def as_dict(self) -> dict[str, Any]:
         """All numbers as plain data; what is not finite is None."""

@@ -23,7 +23,7 @@ from isthmus.identify.evaluate.window import Plan, Window
 from isthmus.identify.evaluate.windows_from_logs import cut_windows
 from isthmus.identify.logs import log as reading
 from isthmus.identify.logs.faults import check_heldout, check_logs, warn_without_commands
-from isthmus.identify.logs.log import Log, states_of
+from isthmus.identify.logs.log import Log, compared_rows, states_of
 from isthmus.identify.parameters.free import Free, as_frees
 from isthmus.identify.parameters.parameters import Make, Parameters, parameters
 from isthmus.identify.preflight import Check, check
@@ -186,7 +186,8 @@ class Problem:
         found = self._free_numbers
         if not self.trained or self.make is not None:
             return found
-        states = [states_of(log) for log in self.logs]
+        channels = () if self.kind.simulates else self._channels(found.template)
+        states = [states_of(log, compared_rows(found.template, log, channels)) for log in self.logs]
         model = with_ranges(found.template, states, self.trained)
         return dataclasses.replace(found, template=model)
 
@@ -377,10 +378,8 @@ class Problem:
         free = tuple(f for f in self.free if not f.name.startswith("network/"))
         model = None if self.model is None else detach(self.model, *self.trained)
         make = None if self.make is None else functools.partial(_detached, self.make, self.trained)
-        return self._copied(
-            self.__getstate__()
-            | {"model": model, "make": make, "free": free, "weight_penalty": 0.0}
-        )
+        changed = {"model": model, "make": make, "free": free, "weight_penalty": 0.0}
+        return self._copied(self.__getstate__() | changed)
 
     def _copied(self, contents: dict[str, Any]) -> Problem:
         """A problem with these fields; they were checked before, and what they warn of was said."""

@@ -60,6 +60,9 @@ class JointFields(Topology):
     joint_load_friction: PerDof = _dof_leaf(
         "load_friction", "1", "dry friction for each N·m of the motor torque"
     )
+    joint_bristle_deflection: PerDof = _dof_leaf(
+        "bristle_deflection", "rad|m", "sliding after a reversal over which dry friction builds up"
+    )
     joint_torque_offset: PerDof = _dof_leaf(
         "torque_offset", "N·m|N", "constant part of the motor torque that moves nothing"
     )

@@ -41,6 +41,9 @@ SWITCHES = {
     "joint/load_friction": Switch(
         "load_rubbing", 0.0, "friction does not depend on the load", True
     ),
+    "joint/bristle_deflection": Switch(
+        "bristling", 0.0, "dry friction depends on the velocity, not on the way since a reversal"
+    ),
     "joint/play": Switch("playing", 0.0, "spring and controller pull at once", True),
     "joint/cogging_sin": Switch("cogging", 0.0, "the torque does not ripple", True),
     "joint/cogging_cos": Switch("cogging", 0.0, "the torque does not ripple", True),

@@ -65,12 +65,8 @@ class Pair:
 def pair_list(model: Model, given: Any) -> tuple[Model, list[tuple[tuple[int, int], Pair]]]:
     """The model, hulls of its pairs thinned; and (shapes, record) of each pair. Of records that name a pair twice, the
     last one counts."""
-    if given is False:
-        return model, []
-    records = [given] if isinstance(given, Pair) else [Pair("*", "*")] if given is True else given
     found: dict[frozenset[str], tuple[tuple[int, int], Pair]] = {}
-    for record in records:
-        pair = record if isinstance(record, Pair) else _named(record)
+    for pair in as_pairs(given):
         named = model.pairs(pair.first, pair.second)
         if not named:
             raise BadModel(
@@ -82,6 +78,14 @@ def pair_list(model: Model, given: Any) -> tuple[Model, list[tuple[tuple[int, in
             found[frozenset(names)] = (rows, pair)
     pairs = list(found.values())
     return _thinned(model, sorted({s for rows, _ in pairs for s in rows})), pairs
+
+
+def as_pairs(given: Any) -> list[Pair]:
+    """Records of what `pairs` of `ist.with_contact` may be: True, a record, or a list of records and of two names."""
+    if isinstance(given, bool):
+        return [Pair("*", "*")] if given else []
+    records = [given] if isinstance(given, Pair) else given
+    return [record if isinstance(record, Pair) else _named(record) for record in records]
 
 
 def slots(model: Model, first: int, second: int, pair: Pair) -> int:

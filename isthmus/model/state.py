@@ -39,7 +39,7 @@ class State(Record):
     v: Float[AnyArray, "*batch dof"] = eqx.field(converter=_leaf("State.v"))
     """Velocities [rad/s, m/s]."""
     memory: Any = None
-    """What motors with a delay, networks and contacts remember from the last step; None: nothing."""
+    """What motors with a delay, bristles, networks and contacts remember from the last step; None: nothing."""
     time: Float[AnyArray, "*batch"] = eqx.field(converter=_leaf("State.time"), default=0.0)
     """[s]"""
 
@@ -133,10 +133,12 @@ def as_control(control: Any) -> Control:
 
 
 def fresh_memory(model: Model) -> dict[str, Any] | None:
-    """What a state remembers before the first step: no past commands, networks that have seen nothing, no impulses."""
+    """What a state remembers before the first step: no past commands, slack bristles, fresh networks, no impulses."""
     memory: dict[str, Any] = {}
     if model.delay_steps:
         memory["commands"] = np.zeros((model.delay_steps, model.dof))
+    if model.bristling:
+        memory["bristles"] = np.zeros(model.dof)
     hidden = {wired.name: wired.fresh_memory() for wired in model.networks}
     if any(value is not None for value in hidden.values()):
         memory["networks"] = {name: value for name, value in hidden.items() if value is not None}

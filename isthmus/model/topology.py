@@ -37,6 +37,8 @@ class Topology(Record):
     """Degrees of freedom with stiction."""
     load_rubbing: tuple[int, ...] = eqx.field(static=True)
     """Degrees of freedom whose dry friction grows with the motor torque."""
+    bristling: tuple[int, ...] = eqx.field(static=True)
+    """Degrees of freedom whose dry friction builds up over some way after a reversal."""
     cogging: tuple[int, ...] = eqx.field(static=True)
     """Degrees of freedom whose torque ripples with the position."""
     playing: tuple[int, ...] = eqx.field(static=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.errors import BadOption
+from isthmus.errors import BadFile, BadOption
 from isthmus.identify.answer.abstract_fit import AbstractFit
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.parameters.parameters import Parameters, is_foreign, parameters
@@ -22,7 +22,10 @@ TRIES = 50
 
 def posterior_of(fit: AbstractFit, count: int, seed: int = 0) -> Posterior:
     """`count` samples of the normal distribution that the estimates and covariance of a fit say, within its bounds."""
-    free = [_free(table) for table in fit.settings.get("free", ())]
+    told = fit.settings.get("free", ())
+    if not isinstance(told, list | tuple) or not all(isinstance(one, dict) for one in told):
+        raise BadFile("the fit is damaged: its settings do not list what was free. Fit again.")
+    free = [_free(table) for table in told]
     of_model = [f for f in free if not f.name.startswith(OF_DATA) and f.name != "dt"]
     if own := [f.name for f in of_model if is_foreign(f.name)]:
         raise BadOption(

@@ -37,6 +37,12 @@ def escaped(part: Any) -> str:
     return part if isinstance(part, Markup) else html.escape(str(part))
 
 
+def sentence(text: str) -> Markup:
+    """A message as a sentence: it begins with a capital, and what stands in backticks is code."""
+    parts = (text[:1].upper() + text[1:]).split("`")
+    return joined(*(tag("code", part) if k % 2 else part for k, part in enumerate(parts)))
+
+
 def named(name: str) -> Markup:
     """A name like `joint/elbow/damping` as code that may break at its slashes."""
     return tag("code", Markup("<wbr>".join(escaped(p) for p in _pieces(name))), class_="name")

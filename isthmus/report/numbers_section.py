@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from isthmus.identify.answer.abstract_fit import Estimate
-from isthmus.identify.answer.quality import Errors, rms, still
+from isthmus.identify.answer.quality import POOR, Errors, nothing, rms, still
 from isthmus.identify.answer.table import effort, noise_warning
 from isthmus.identify.fit import Fit
 from isthmus.identify.problem import Problem
@@ -18,11 +18,11 @@ from isthmus.model.model import Model
 from isthmus.networks.names import select, signals_of, unit_at, unit_for
 from isthmus.phases import counted
 from isthmus.report import charts
-from isthmus.report.html import Markup, joined, named, tag
+from isthmus.report.html import Markup, joined, named, sentence, tag
 from isthmus.report.numbers import plain, with_error
 
-GOOD, POOR = 0.1, 0.5
-"""Shares of the error of predicting that nothing moves, below and above which an error is good or poor."""
+GOOD = 0.1
+"""Share of the error of predicting that nothing moves, below which an error is good."""
 MAPPED = 60
 """Up to so many numbers, correlations are drawn."""
 
@@ -106,13 +106,9 @@ def _verdict(fit: Fit, grades: dict[str, Grade]) -> str:
     rest = "" if fit.heldout else " No motion was held out, so nothing is said about prediction."
     said = f"On {where}, the error of {name} went {how}{_factor(before, after)}."
     if after > POOR * grade.still:
-        said += f" That is {plain(after / grade.still, 2)} times the error of predicting {_nothing(fit)}: a poor fit."
+        than = nothing(fit.settings.get("loss", {}).get("kind") == "TorqueLoss")
+        said += f" That is {plain(after / grade.still, 2)} times the error of predicting {than}: a poor fit."
     return said + rest
-
-
-def _nothing(fit: Fit) -> str:
-    is_torque = fit.settings.get("loss", {}).get("kind") == "TorqueLoss"
-    return "no torque at all" if is_torque else "that nothing moves"
 
 
 def _factor(before: float, after: float) -> str:
@@ -179,8 +175,9 @@ def estimates(fit: Fit, problem: Problem | None) -> Markup:
         tag("h2", "Estimates"),
         tag(
             "p",
-            "Standard errors come from the curvature of the loss and the noise that the differences show. "
-            "They hold where the model can describe the motion; a missing effect makes them too small.",
+            "Standard errors come from the curvature of the loss, the noise that the differences show, and its "
+            "correlation in time. Where the differences call for a number that is held, the errors include what it "
+            "would change; a missing effect that no number of the model describes makes them too small.",
             class_="hint",
         ),
         table if own else None,
@@ -252,11 +249,11 @@ def _error_rows(kind: str, errors: Errors) -> list[Markup]:
 
 def doubts(fit: Fit) -> Markup:
     """What the data cannot tell, in words, and other warnings."""
-    said = [tag("li", text) for text in fit.undetermined]
-    remains = [text[0].upper() + text[1:]] if (text := noise_warning(fit)) else []
+    said = [tag("li", sentence(text)) for text in fit.undetermined]
+    remains = [text] if (text := noise_warning(fit)) else []
     other = [text for text in fit.warnings if text not in fit.undetermined]
     moved = [f"{name}: {text}." for name, text in fit.doubtful.items()]
-    other = [tag("li", text) for text in [*remains, *other, *moved]]
+    other = [tag("li", sentence(text)) for text in [*remains, *other, *moved]]
     fine = tag(
         "ul",
         tag("li", "Every number that was free has an effect of its own on what was measured."),
@@ -324,7 +321,7 @@ def convergence(fit: Fit) -> Markup:
     )
     if len(history) > 1 and drawn is None:
         words += f" It came within {SAME_MINIMUM:.0%} of that in the first {unit} already."
-    return joined(tag("h2", "Convergence"), tag("p", words), drawn, islands(fit))
+    return joined(tag("h2", "Convergence"), tag("p", sentence(words)), drawn, islands(fit))
 
 
 def flat(histories: Sequence[np.ndarray]) -> bool:

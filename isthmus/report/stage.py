@@ -43,7 +43,8 @@ def notes_of(scene: Scene) -> list[str]:
             f"Dots are points that touch, arrows are the forces on the body: 0.1 m is {tenth} N."
         )
     if scene.wires:
-        found.append("Diamonds are networks, where they act.")
+        named = dict.fromkeys(f"{mark.text} ({mark.about})" for mark in scene.wires)
+        found.append(f"Diamonds are networks, where they act: {', '.join(named)}.")
     if any(solid.kind == "stick" for solid in scene.solids):
         found.append("Links without shapes are drawn as sticks.")
     return [*found, *scene.notes]

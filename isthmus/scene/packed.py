@@ -42,7 +42,7 @@ def as_json(scene: Scene) -> str:
         "solids": [_solid(solid, share) for solid in shown],
         "trails": [[mark.link, rounded(mark.place)] for mark in scene.trails],
         "wires": [[mark.link, rounded(mark.place), mark.text] for mark in _apart(scene.wires)],
-        "floor": scene.floor,
+        "planes": [[rounded(p.origin), *np.round(p.axes, 6).tolist()] for p in scene.planes],
         "ground": scene.has_ground,
         "centre": scene.centre.tolist(),
         "reach": scene.reach,

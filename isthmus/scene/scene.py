@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,10 +16,15 @@ from isthmus.describe.files import PathLike
 from isthmus.model.model import Model
 from isthmus.networks.names import signals_of
 from isthmus.scene.along import Contacts
+from isthmus.scene.planes import Plane, planes_of
 from isthmus.scene.solids import Solid, solids_of
+
+Place: TypeAlias = tuple[float, float, float]
 
 FLAT = 0.08
 """A mechanism whose axes stay within this share of its size of a plane is seen at right angles to it."""
+TILT = 8.0
+"""Elevation from which an upright plane is seen, so that the floor is more than a line [degrees]."""
 THIN = 0.3
 """Share of its length below which a solid is thin."""
 TRAILS = 6
@@ -63,9 +68,11 @@ class Mark:
     """A place on a link (−1: in the world), with a text."""
 
     link: int
-    place: tuple[float, float, float]
+    place: Place
     """In the link's frame [m]."""
     text: str = ""
+    about: str = ""
+    """What the text names does."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,18 +86,24 @@ class Scene:
     wires: tuple[Mark, ...]
     """Networks, where they act."""
     takes: tuple[Take, ...]
-    floor: float
-    """Height of the level plane of the world, or of the lowest point that is seen [m]."""
+    planes: tuple[Plane, ...]
+    """Those of the model, else a level one through the lowest point that is seen."""
     has_ground: bool
+    """Whether the model has planes."""
     centre: np.ndarray
-    reach: float
-    """Largest distance of anything from the centre, along an axis [m]."""
+    half: np.ndarray
+    """Half-widths (3,) of the box around all that is seen [m]."""
     view: tuple[float, float]
     """Azimuth and elevation from which to look first [degrees]."""
     newton: float
     """Length of an arrow for a force of 1 N [m]."""
     notes: tuple[str, ...] = ()
     """Sentences on what is not shown."""
+
+    @property
+    def reach(self) -> float:
+        """Largest distance of anything from the centre, along an axis [m]."""
+        return max(float(self.half.max()), 1e-6)
 
 
 def scene_of(
@@ -105,19 +118,13 @@ def scene_of(
         (places.min(axis=0), places.max(axis=0)) if len(places) else (-np.ones(3), np.ones(3))
     )
     centre = 0.5 * (low + high)
-    reach = max(float(np.abs(high - centre).max()), 1e-6)
-    ground = _ground(model)
+    planes = planes_of(model)
     return Scene(
         model.name, model.link_names, solids, trails, wires_of(model), tuple(takes),
-        float(low[2]) if ground is None else ground, ground is not None,
-        centre, reach, view_of(key_points(solids, trails, poses, _axes)), _newton(model, takes, reach), notes,
+        planes or (Plane(np.array([0.0, 0.0, low[2]])),), bool(planes), centre, high - centre,
+        view_of(key_points(solids, trails, poses, _axes)),
+        _newton(model, takes, max(float((high - centre).max()), 1e-6)), notes,
     )  # fmt: skip
-
-
-def _ground(model: Model) -> float | None:
-    """Height of a level plane of the world; None: there is none."""
-    planes = [s for s, kind in enumerate(model.shape_kinds) if kind == "plane"]
-    return float(model.shape_origin[planes[0]][2]) if planes else None
 
 
 def _newton(model: Model, takes: Sequence[Take], reach: float) -> float:
@@ -134,9 +141,9 @@ def _newton(model: Model, takes: Sequence[Take], reach: float) -> float:
 def trails_of(model: Model) -> tuple[Mark, ...]:
     """Places that leave a trail: named points, or the centres of mass at the ends of the tree."""
     pairs = zip(model.point_links, model.point_origin, strict=True)
-    named = [_mark(link, place) for link, place in pairs if link >= 0]
+    named = [Mark(link, _numbers(place)) for link, place in pairs if link >= 0]
     ends = [i for i in range(len(model.parents)) if i not in model.parents]
-    return tuple((named or [_mark(i, model.link_com[i]) for i in ends])[:TRAILS])
+    return tuple((named or [Mark(i, _numbers(model.link_com[i])) for i in ends])[:TRAILS])
 
 
 def wires_of(model: Model) -> tuple[Mark, ...]:
@@ -145,33 +152,33 @@ def wires_of(model: Model) -> tuple[Mark, ...]:
     found: list[Mark] = []
     for wired in model.networks:
         plan = wired.plan
-        text = f"{plan.name}: {plan.mode} {plan.target}"
+        mark = Mark(-1, (0.0, 0.0, 0.0), plan.name, f"{plan.mode} {plan.target}")
         owners = model.rows(families.get(plan.target))
         rows = set(plan.rows or ())
         names = [name for name, own in owners.items() if rows & set(own)]
-        places = [_place(model, families.get(plan.target), name, text) for name in names]
-        found += places or [Mark(-1, (0.0, 0.0, 0.0), text)]
+        places = [_place(model, families.get(plan.target), name) for name in names]
+        found += [dataclasses.replace(mark, link=i, place=x) for i, x in places] or [mark]
     return tuple(found)
 
 
-def _place(model: Model, family: str | None, name: str, text: str) -> Mark:
-    """Where a row of a signal is seen."""
+def _place(model: Model, family: str | None, name: str) -> tuple[int, Place]:
+    """Where a row of a signal is seen: a link, and a point of it [m]."""
     if family == "link":
         i = model.link(name)
-        return _mark(i, model.link_com[i], text)
+        return i, _numbers(model.link_com[i])
     if family == "point":
         k = model.point(name)
-        return _mark(model.point_links[k], model.point_origin[k], text)
+        return model.point_links[k], _numbers(model.point_origin[k])
     shape = name.split("+")[0]
     if family in ("shape", "vertex", "contact") and shape in model.shape_names:
         s = model.shape_names.index(shape)
-        return _mark(model.shape_links[s], model.shape_origin[s], text)
-    return Mark(model.joint(name), (0.0, 0.0, 0.0), text)
+        return model.shape_links[s], _numbers(model.shape_origin[s])
+    return model.joint(name), (0.0, 0.0, 0.0)
 
 
-def _mark(link: int, place: Any, text: str = "") -> Mark:
+def _numbers(place: Any) -> Place:
     x, y, z = np.asarray(place, dtype=np.float64).tolist()
-    return Mark(link, (x, y, z), text)
+    return x, y, z
 
 
 # where to look from ----------------------------------------------------------------------------------------------
@@ -214,23 +221,22 @@ def _axes(vertices: np.ndarray) -> np.ndarray:
 
 
 def view_of(places: np.ndarray) -> tuple[float, float]:
-    """Azimuth and elevation [degrees] of the viewer: square to a flat mechanism, else obliquely from above."""
+    """Azimuth and elevation [degrees] of the viewer: nearly square to a flat mechanism, else obliquely from above."""
     if len(places) < 3:
-        return -90.0, 0.0
+        return -90.0, TILT
     _, size, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
     if size[2] > FLAT * size[0]:
         return -60.0, 20.0
     if size[1] <= FLAT * size[0]:  # along a line: seen from the side
         along = axes[0]
-        return (0.0, 0.0) if abs(along[1]) > max(abs(along[0]), abs(along[2])) else (-90.0, 0.0)
+        return (0.0 if abs(along[1]) > max(abs(along[0]), abs(along[2])) else -90.0), TILT
     normal = axes[2] if axes[2][int(np.argmax(np.abs(axes[2])))] > 0 else -axes[2]
     if abs(normal[2]) > 0.9:
         return -90.0, 90.0
     if abs(normal[1]) > abs(normal[0]):
         normal = -normal  # looking along +y has x to the right
-    return float(np.degrees(np.arctan2(normal[1], normal[0]))), float(
-        np.degrees(np.arcsin(np.clip(normal[2], -1, 1)))
-    )
+    azimuth, elevation = np.arctan2(normal[1], normal[0]), np.arcsin(np.clip(normal[2], -1, 1))
+    return float(np.degrees(azimuth)), max(float(np.degrees(elevation)), TILT)
 
 
 def matrices(quaternion: np.ndarray) -> np.ndarray:

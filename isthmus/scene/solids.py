@@ -17,7 +17,7 @@ from isthmus.model.model import Model
 from isthmus.scene import triangles
 from isthmus.spatial import rotations
 
-STICK = 0.012
+STICK = 0.018
 """Radius of a stick, as a share of the longest distance between joints."""
 AWAY = 0.5
 """A shape that is farther from its joint than this share of its size is away from it."""

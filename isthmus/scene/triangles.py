@@ -8,6 +8,8 @@ from isthmus.describe.meshes import Triangles
 
 AROUND = 20
 """Corners of a circle."""
+CREASE = 35.0
+"""Angle between two faces from which their edge is sharp [degrees]."""
 FINEST = 256
 """Cells along the longest side of a mesh that is reduced."""
 
@@ -121,6 +123,31 @@ def _clustered(mesh: Triangles, cells: int) -> Triangles:
     _, row, count = np.unique(keys, return_inverse=True, return_counts=True)
     middle = np.stack([np.bincount(row, x) for x in mesh.vertices.T], axis=1) / count[:, None]
     return merged(Triangles(middle, row[mesh.faces]))
+
+
+def creased(mesh: Triangles) -> Triangles:
+    """The same surface with vertices doubled along sharp edges, so that only round parts are shaded as round."""
+    from scipy.sparse import coo_array  # slow to import
+    from scipy.sparse.csgraph import connected_components
+
+    if not len(mesh.faces):
+        return mesh
+    a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
+    normal = np.cross(b - a, c - a)
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+    ahead = lambda x: np.stack([x, np.roll(x, -1, axis=1)], axis=-1).reshape(-1, 2)
+    edges, corners = ahead(mesh.faces), ahead(np.arange(mesh.faces.size).reshape(-1, 3))
+    turned = edges[:, 0] > edges[:, 1]
+    edges[turned], corners[turned] = edges[turned, ::-1], corners[turned, ::-1]
+    order = np.lexsort(edges.T)
+    one, other = order[:-1], order[1:]
+    bend = np.einsum("ij,ij->i", normal[one // 3], normal[other // 3])
+    smooth = (edges[one] == edges[other]).all(axis=1) & (bend > np.cos(np.radians(CREASE)))
+    rows, columns = corners[one[smooth]].ravel(), corners[other[smooth]].ravel()
+    joined = coo_array((np.ones(len(rows)), (rows, columns)), shape=(mesh.faces.size,) * 2)
+    _, row = connected_components(joined, directed=False)
+    _, example = np.unique(row, return_index=True)
+    return Triangles(mesh.vertices[mesh.faces.ravel()[example]], row.reshape(-1, 3))
 
 
 def merged(mesh: Triangles) -> Triangles:

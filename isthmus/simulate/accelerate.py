@@ -6,22 +6,30 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.contact.impulse import after_impulses
+from isthmus.contact.meeting import Yielding, yielding
 from isthmus.dynamics.aba import AddedInertia, forward_dynamics_at, total_inertia
 from isthmus.dynamics.actuators import motor_slope
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.passive import (
+    bristle_ahead,
     limit_slopes,
     load_friction_torque,
     passive_slope,
     transmitted_torque,
 )
-from isthmus.dynamics.rnea import inverse_dynamics_at
+from isthmus.dynamics.rnea import LinkDynamics, inverse_dynamics_at, torques_of
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.networks.signals import Signal
 from isthmus.simulate.forces import Forces, forces
 from isthmus.types import AnyArray, Joints, Scalar
+
+RECURSION = frozenset((
+    "link/articulated_inertia", "link/articulated_bias_force", "joint/articulated_inertia",
+    "joint/articulated_torque", "link/acceleration", "joint/acceleration",
+))  # fmt: skip
+"""Signals of the articulated body algorithm."""
 
 
 def accelerate(
@@ -69,8 +77,8 @@ def needed_torque(acting: Forces, a: Joints, signal: Signal) -> Joints:
     tau = tau - acting.passive - acting.stops
     if not acting.model.load_rubbing:
         return tau
-    rest = tau + load_friction_torque(acting.model, acting.v, acting.motor)
-    return transmitted_torque(acting.model, rest, acting.v)
+    rest = tau + load_friction_torque(acting.model, acting.v, acting.motor, acting.bristles)
+    return transmitted_torque(acting.model, rest, acting.v, acting.bristles)
 
 
 @exact
@@ -83,13 +91,31 @@ def moved_by(
         v = acting.v + dt * a
         return v, dt * v
     assert acting.touch is not None
-    inertias = signal.of("link/spatial_inertia")
-    added, _ = _at_end_of_step(acting, implicit, signal)
-    H = total_inertia(model, acting.kinematics, inertias, added)
-    return after_impulses(
-        model, acting.kinematics, acting.touch, H, acting.v, a, dt, signal,
-        coupled=added.dof is not None,
-    )  # fmt: skip
+    added, ahead = _at_end_of_step(acting, implicit, signal)
+    H = total_inertia(model, acting.kinematics, signal.of("link/spatial_inertia"), added)
+    mass = yielding(model, H, coupled=added.dof is not None)
+    if not any(RECURSION.intersection(wired.plan.targets) for wired in model.networks):
+        tau = acting.joint if ahead is None else acting.joint + ahead
+        a = _by_inertia(acting, H, mass, tau, a, signal)
+    return after_impulses(model, acting.kinematics, acting.touch, mass, acting.v, a, dt, signal)
+
+
+def _by_inertia(
+    acting: Forces, H: AnyArray, mass: Yielding, tau: Joints, a: Joints, signal: Signal
+) -> Joints:
+    """The acceleration `a` [rad/s², m/s²] again, by the mass matrix `H` that impulses need anyway.
+
+    Nothing then reads the recursion that gave `a`, and neither it nor its derivative is in the compiled program.
+    """
+    model, k = acting.model, acting.kinematics
+    names = ("link/spatial_inertia", "link/bias_acceleration", "link/bias_force")
+    link = LinkDynamics(*map(signal.of, names))
+    rest = tau - torques_of(model, k, link, jnp.zeros_like(tau))
+    if not model.prescribed:
+        return mass.rate(rest)
+    _, given = prescribed_rows(model)
+    rest = jnp.asarray(rest - H[:, given] @ a[given]).at[given].set(a[given])
+    return mass.rate(rest)
 
 
 def impose(model: Model, state: State, control: Control) -> State:
@@ -111,21 +137,31 @@ def _at_end_of_step(
     model = acting.model
     joint, link, dof = _learned_damping(acting, signal)
     resistance = dt * signal.slope(
-        "joint/passive_torque", passive_slope(model, acting.v, acting.motor)
+        "joint/passive_torque", passive_slope(model, acting.v, acting.motor, acting.bristles)
     )
     if (learned := _sum(joint)) is not None:
         resistance = resistance + dt * learned
     if model.position_controlled:
         resistance = resistance + dt * signal.slope("joint/motor_torque", motor_slope(model))
     ahead = None
+    if acting.bristles is not None:
+        ahead, slope = (
+            signal.slope("joint/passive_torque", x)
+            for x in bristle_ahead(model, acting.v, acting.motor, acting.bristles, dt)
+        )
+        resistance = resistance + dt * slope
+        ahead = signal.slope("joint/torque", ahead)
     if model.limited:
         stiffness, damping = (
             signal.slope("joint/limit_torque", x) for x in limit_slopes(model, acting.q)
         )
         resistance = resistance + dt * (damping + dt * stiffness)
-        ahead = signal.slope("joint/torque", -dt * stiffness * acting.v)
+        stop = signal.slope("joint/torque", -dt * stiffness * acting.v)
+        ahead = stop if ahead is None else ahead + stop
     resistance = signal.slope("joint/torque", resistance)
     link = [dt * D for D in link]
+    if acting.rubbing is not None:
+        link.append(acting.rubbing.added(dt))
     dof = [dt * D for D in dof] + ([] if acting.inertia is None else [acting.inertia])
     return AddedInertia(resistance, _sum(link), _sum(dof)), ahead
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from isthmus.contact.geometry import Touch, touch
-from isthmus.contact.penalty import penalty_forces
+from isthmus.contact.penalty import Rubbing, penalty_forces
 from isthmus.dynamics.actuators import delayed, motor_torque
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.kinematics import Kinematics, forward_kinematics
@@ -41,10 +41,14 @@ class Forces(Record):
     """All generalised forces together: motor, passive and stops [N·m, N]."""
     link: Float[AnyArray, "links 6"]
     """External force on each link, in its own frame: moment [N·m], then force [N]."""
+    bristles: Joints | None
+    """State of the bristles, −1 to 1; None: the model has none."""
     inertia: Float[AnyArray, "dof dof"] | None
     """Inertia that networks add in joint space [kg·m²]; None: none."""
     touch: Touch | None
     """Where contacts are; None: the model has none."""
+    rubbing: Rubbing | None
+    """Friction of contacts by springs; None: there are none."""
 
 
 @exact
@@ -67,17 +71,33 @@ def forces(
         command = delayed(model, state.memory["commands"], command, period)
     motor = signal("joint/motor_torque", motor_torque(model, command, q, v))
     kinematics = forward_kinematics(model, q, v, signal)
-    passive = signal("joint/passive_torque", passive_torque(model, q, v, motor))
+    bristles = signal.recalled("bristles") if model.bristling else None
+    passive = signal("joint/passive_torque", passive_torque(model, q, v, motor, bristles))
     stops = signal("joint/limit_torque", limit_torque(model, q, v))
     joint = signal("joint/torque", motor + passive + stops)
-    given, touching = _or_zeros(control.force, kinematics.velocity), None
+    given, touching, rubbing = _or_zeros(control.force, kinematics.velocity), None, None
     if model.contact_kinds:
         touching = touch(model, kinematics, signal)
         if "penalty" in model.contact_kinds:
-            given = given + penalty_forces(model, kinematics, touching, signal)
+            pushed, rubbing = penalty_forces(model, kinematics, touching, signal)
+            given = given + pushed
     link = signal("link/external_force", given)
     inertia = signal.added_inertia()
-    return Forces(model, q, v, kinematics, motor, passive, stops, joint, link, inertia, touching)
+    return Forces(
+        model,
+        q,
+        v,
+        kinematics,
+        motor,
+        passive,
+        stops,
+        joint,
+        link,
+        bristles,
+        inertia,
+        touching,
+        rubbing,
+    )
 
 
 def _corrected(model: Model, signal: Signal) -> Model:

@@ -10,6 +10,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from isthmus.dynamics.actuators import remembered
+from isthmus.dynamics.passive import bristles_after
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, did_you_mean
 from isthmus.model import coordinates
@@ -65,7 +66,7 @@ class SemiImplicit(Integrator):
         acting, a = accelerate(
             model, state, control, signal, period=self.substeps * dt, implicit=implicit
         )
-        return _moved(state, *semi_implicit(acting, a, dt, signal, implicit), dt)
+        return _moved(state, acting, *semi_implicit(acting, a, dt, signal, implicit), dt, signal)
 
 
 @check_arguments
@@ -81,7 +82,7 @@ class Euler(Integrator):
         acting, a = accelerate(model, state, control, signal, period=self.substeps * dt)
         v = signal("joint/new_velocity", acting.v + dt * a)
         q = coordinates.plus(model, acting.q, dt * acting.v)
-        return _moved(state, _new_position(model, q, signal), v, dt)
+        return _moved(state, acting, _new_position(model, q, signal), v, dt, signal)
 
 
 @check_arguments
@@ -114,7 +115,7 @@ class RK4(Integrator):
         moved = q + dt / 6.0 * (dq1 + 2.0 * dq2 + 2.0 * dq3 + dq4)
         v = signal("joint/new_velocity", v + dt / 6.0 * (dv1 + 2.0 * dv2 + 2.0 * dv3 + dv4))
         q = coordinates.normalise(model, moved)
-        return _moved(state, _new_position(model, q, signal), v, dt)
+        return _moved(state, acting, _new_position(model, q, signal), v, dt, signal)
 
 
 INTEGRATORS: dict[str, type[Integrator]] = {i.name: i for i in (SemiImplicit, Euler, RK4)}
@@ -190,5 +191,9 @@ def _new_position(model: Model, q: Coordinates, signal: Signal) -> Coordinates:
     return q if found is q else coordinates.normalise(model, found)
 
 
-def _moved(state: State, q: Coordinates, v: Joints, dt: Scalar) -> State:
+def _moved(
+    state: State, acting: Forces, q: Coordinates, v: Joints, dt: Scalar, signal: Signal
+) -> State:
+    if acting.bristles is not None:
+        signal.keep("bristles", bristles_after(acting.model, acting.bristles, v, dt))
     return State(q, v, state.memory, jnp.asarray(state.time) + dt)

@@ -51,7 +51,7 @@ def rollout_many(
     integrator: IntegratorLike = "semi_implicit",
     explicit: bool = False,
     substeps: int = 1,
-    checkpoint: Checkpoint = None,
+    checkpoint: Checkpoint = "auto",
     engine: Engine = None,
     threads: int | None = None,
 ) -> Motion:
@@ -85,7 +85,7 @@ def rollout_many(
     flags = [*jax.tree.leaves(_spread(axes[0], models)), np.ndim(states.q) == 2]
     warn_if_deep(models, states.q, flags if any(flags) else None)
     chosen = tuple(select(models, name, extras(first)) for name in names(record))
-    settings = (steps, chosen, scheme, interval(checkpoint, steps))
+    settings = (steps, chosen, scheme, interval(models, checkpoint, steps))
     if wants_native(engine, models, states, None if callable(given) else given, dt):
         done = _many_native((models, states, given, dt), axes, settings, engine, threads)
         if done is not None:

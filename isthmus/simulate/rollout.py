@@ -42,7 +42,7 @@ from isthmus.simulate.touching import RESIDUAL, check_contact, warn_if_deep, war
 from isthmus.types import AnyArray, Number
 
 Controls = None | AnyArray | Sequence[Any] | Control | Callable[[Any, State], Any]
-Checkpoint = None | int | Literal["sqrt"]
+Checkpoint = None | int | Literal["auto", "sqrt"]
 
 
 @check_arguments
@@ -96,7 +96,7 @@ def rollout(
     integrator: IntegratorLike = "semi_implicit",
     explicit: bool = False,
     substeps: int = 1,
-    checkpoint: Checkpoint = None,
+    checkpoint: Checkpoint = "auto",
     engine: Engine = None,
 ) -> Motion:
     """The motion from `state` in steps of `dt` [s]: its first row is `state`, so it has one row more than steps.
@@ -109,7 +109,8 @@ def rollout(
 
     `checkpoint` chooses the memory of a reverse-mode gradient: None keeps what every step computed; a number `n`
     keeps the state every `n` steps and computes the rest again, but for impulses of contacts; `"sqrt"` does so for
-    `n = √steps`. Gradients of long rollouts of robots with many joints are the fastest with 1.
+    `n = √steps`. `"auto"` is 1 where contacts act by impulses, else None. Gradients of long rollouts of robots with
+    many joints are the fastest with 1.
 
     `state`, `integrator` and `engine` as in `step`.
     """
@@ -124,7 +125,7 @@ def rollout(
     warn_if_stiff(model, state, dt, scheme)
     check_contact(model, dt, scheme)
     warn_if_deep(model, state.q)
-    settings = (steps, chosen, scheme, interval(checkpoint, steps))
+    settings = (steps, chosen, scheme, interval(model, checkpoint, steps))
     if wants_native(engine, model, state, None if callable(controls) else controls, dt):
         found = native_rollout((model, state, controls, dt), settings, engine)
         if found is not None:
@@ -231,10 +232,12 @@ def _scan(one: Callable, carry: Any, xs: Any, length: int, interval: int | None)
     if interval is None or length == 0:
         return jax.lax.scan(one, carry, xs, length=length)
 
-    @functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(FOUND))
-    def stretch(carry: Any, xs: Any) -> tuple[Any, Any]:
-        return jax.lax.scan(one, carry, xs)
-
+    again = functools.partial(
+        jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(FOUND)
+    )
+    if interval == 1:
+        return jax.lax.scan(again(one), carry, xs, length=length)
+    stretch = again(lambda carry, xs: jax.lax.scan(one, carry, xs))
     whole = length // interval
     cut = whole * interval
     parts = []
@@ -337,13 +340,17 @@ def _is_positive_number(x: Any) -> bool:
     return np.ndim(x) == 0 and np.asarray(x).dtype.kind in "fiu" and bool(0 < x < np.inf)
 
 
-def interval(checkpoint: Checkpoint, steps: int) -> int | None:
+def interval(model: Model, checkpoint: Checkpoint, steps: int) -> int | None:
+    """After how many steps a reverse-mode gradient keeps the state; None: it keeps all that every step computed."""
+    if checkpoint == "auto":
+        # what the reverse pass of a step with impulses reads does not fit into the cache in lanes
+        return 1 if "impulse" in model.contact_kinds else None
     if checkpoint is None:
         return None
     if checkpoint == "sqrt":
         return max(1, round(steps**0.5))
     if isinstance(checkpoint, bool) or not isinstance(checkpoint, int) or checkpoint < 1:
         raise BadOption(
-            f"checkpoint must be None, 'sqrt' or a number of steps, not {checkpoint!r}."
+            f"checkpoint must be None, 'auto', 'sqrt' or a number of steps, not {checkpoint!r}."
         )
     return checkpoint

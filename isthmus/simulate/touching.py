@@ -38,7 +38,8 @@ def check_contact(model: Model, dt: Number | None, scheme: Integrator) -> None:
         )
     if "penalty" not in model.contact_kinds or dt is None or is_traced((model, dt)):
         return
-    if (advised := advised_substeps(model, dt)) > scheme.substeps:
+    explicit = not isinstance(scheme, SemiImplicit) or scheme.explicit
+    if (advised := advised_substeps(model, dt, explicit=explicit)) > scheme.substeps:
         warnings.warn(
             f"dt = {float(dt) / scheme.substeps:.3g} s is long for the springs and the friction of the contacts of "
             f"{model.name!r}: take substeps={advised}, softer springs (contact/stiffness), or a larger "

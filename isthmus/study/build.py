@@ -55,7 +55,8 @@ def load_robot(
     options["packages"] = [place / folder for folder in options.get("packages", ())]
     if robot.startswith(PREFIX):
         found = shipped(robot.removeprefix(PREFIX))
-        model = with_contact_of_library(found, options.get("ground"), options.get("contact"))
+        touching = (options.get(name) for name in ("ground", "contact"))
+        model = with_contact_of_library(found, *touching, options.get("pairs", ()))
     else:
         model = load(place / robot, **options)
     return with_solver(model, **impulses) if impulses else model

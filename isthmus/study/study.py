@@ -23,9 +23,10 @@ from isthmus.identify.search.search import AbstractSearch
 from isthmus.losses.windows import AbstractLoss, Windows
 from isthmus.model.contacts import Contact, Ground
 from isthmus.model.model import Model
+from isthmus.model.pairs import Pair
 from isthmus.motion.motion import Motion
 from isthmus.study.build import Trials, attached, divided, load_robot, read_logs, try_names
-from isthmus.study.contacts import CONTACTS, GROUNDS, IMPULSES, contact_in, ground_in
+from isthmus.study.contacts import CONTACTS, GROUNDS, IMPULSES, contact_in, ground_in, pairs_in
 from isthmus.study.searches import loss_in, search_in
 
 FORMATS = ("urdf", "mjcf", "model", "report")
@@ -35,7 +36,7 @@ INTEGRATORS = ("semi_implicit", "explicit_euler", "rk4")
 
 TOP = {
     "paths_from": t.TEXT, "robot": t.TEXT, "base": t.one_of("fixed", "free"), "repair": t.one_of("none", "nearest"),
-    "ground": GROUNDS, "contact": CONTACTS, "impulses": t.TABLE, "packages": t.TEXTS, "logs": t.TEXTS,
+    "ground": GROUNDS, "contact": CONTACTS, "pair": t.TABLES, "impulses": t.TABLE, "packages": t.TEXTS, "logs": t.TEXTS,
     "heldout": t.ANYTHING, "seed": t.WHOLE, "read": t.TABLE,
     "free": t.TABLES, "wire": t.TABLES, "loss": t.TABLE, "time": t.TABLE, "search": t.TABLE, "output": t.TABLE,
 }  # fmt: skip
@@ -55,7 +56,7 @@ TIME = {
     "integrator": t.one_of(*INTEGRATORS),
     "explicit": t.FLAG,
 }
-OF_ROBOT = ("base", "repair", "ground", "contact", "impulses", "packages")
+OF_ROBOT = ("base", "repair", "ground", "contact", "pairs", "impulses", "packages")
 """Keys that say how the robot is loaded."""
 OUTPUT = {"folder": t.TEXT, "formats": t.TEXTS}
 
@@ -80,6 +81,8 @@ class Study:
     """A plane, or the height of a horizontal one [m]."""
     contact: str | tuple[Contact, ...] | None = None
     """How shapes touch the ground, as in `ist.load`."""
+    pairs: tuple[Pair, ...] = ()
+    """Shapes that touch each other."""
     impulses: dict[str, Any] = dataclasses.field(default_factory=dict)
     """`order`, `sweeps` and `newton` of `ist.with_contact`."""
     packages: tuple[str, ...] = ()
@@ -214,6 +217,7 @@ def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
         "robot": data.get("robot", ""), "logs": _texts(data.get("logs", ())),
         "packages": _texts(data.get("packages", ())), "impulses": impulses,
         "ground": ground_in(data.get("ground"), faults), "contact": contact_in(data.get("contact"), faults),
+        "pairs": pairs_in(data.get("pair", ()), faults),
         "free": _free(data.get("free", []), faults), "heldout": _heldout(data.get("heldout"), faults),
         "reading": _reading(read, faults), "wires": _wires(data, faults),
         "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": time,

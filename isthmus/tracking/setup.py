@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from isthmus.entry import described
 from isthmus.errors import BadFree, BadOption, FitWarning, did_you_mean
@@ -52,8 +53,13 @@ def setup_of(
     sigma = np.concatenate([_sigma(c, given[c.text]) for c in channels])
     walk = _walk(found, drift, dt)
     spread = np.concatenate([_spread(group) for group in found.groups])
-    share = 2.0 / (AVERAGED + 1)
-    return Setup(found, channels, scheme, float(dt), sigma, walk, spread, float(alarm), share)
+    share, level = 2.0 / (AVERAGED + 1), level_of(alarm, len(sigma))
+    return Setup(found, channels, scheme, float(dt), sigma, walk, spread, level, share)
+
+
+def level_of(alarm: float, count: int) -> float:
+    """The level at which any of `count` normal numbers exceeds it as rarely as one exceeds `alarm` (Bonferroni)."""
+    return float(-ndtri(ndtr(-alarm) / count))
 
 
 def usual_drift(model: Model, free: Sequence[Free], noise: Any) -> dict[str, Any]:

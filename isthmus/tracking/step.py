@@ -66,7 +66,7 @@ class Setup:
     spread: np.ndarray
     """Standard deviation of each number at the beginning, and after an alarm, (p,)."""
     alarm: float
-    """Averages beyond so many of their standard deviations raise an alarm."""
+    """Averages beyond so many of their standard deviations raise an alarm; what users give, raised for many numbers."""
     share: float
     """Share of the newest innovation in the average."""
 

@@ -47,7 +47,8 @@ class Tracker:
     measured and in which order; a number is that of positions [rad, m]. `drift`: how far each number usually changes
     in a second [its unit/√s], one for all or by name; `joint/velocity` among them stands for what the model lacks.
     `dt` [s] is the time between two samples. If an averaged innovation leaves `alarm` standard deviations, the
-    numbers count as unknown again, so that they follow a sudden change. `integrator` … as in `ist.step`.
+    numbers count as unknown again, so that they follow a sudden change; the more numbers are measured, the higher the
+    level of each, so that false alarms are as rare as with one. `integrator` … as in `ist.step`.
     """
 
     def __init__(

@@ -7,18 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.palette import BLUE, GREY, INK, PURPLE, VERMILION
+from isthmus.palette import BLUE, INK, PURPLE, VERMILION
 from isthmus.scene.along import Contacts
 from isthmus.scene.scene import Mark, Scene, Take
 from isthmus.scene.solids import Solid
+from isthmus.scene.triangles import creased
 
-GHOST = 0.3
+GHOST = 0.35
 """Opacity of what was measured."""
+SHRUNK = 0.97
+"""Size of the ghost's surfaces: where it moves as the mechanism does, it is hidden inside."""
+TINTS = (0.35, 0.6)
+"""Shares of white in the colours of links, in turn, so that neighbours can be told apart."""
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
     """`#d55e00` as numbers from 0 to 255."""
     red, green, blue = bytes.fromhex(colour[1:])
+    return red, green, blue
+
+
+def tinted(colour: str, white: float) -> tuple[int, int, int]:
+    """A colour with a share of white."""
+    red, green, blue = (round(x + white * (255 - x)) for x in rgb(colour))
     return red, green, blue
 
 
@@ -41,14 +52,17 @@ class Body:
         for k, solid in enumerate(scene.solids):
             if not len(solid.mesh.faces) or (opacity is not None and solid.link < 0):
                 continue
-            own = solid.colour if opacity is None else None
+            mesh, own = creased(solid.mesh), solid.colour if opacity is None else None
+            middle = 0.5 * (mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0))
+            size = 1.0 if opacity is None else SHRUNK
             parent = root if solid.link < 0 else f"{root}/{solid.link}"
+            plain = tinted(colour, TINTS[solid.link % 2]) if opacity is None else rgb(colour)
             handle = server.scene.add_mesh_simple(
                 f"{parent}/solid{k}",
-                solid.mesh.vertices.astype(np.float32),
-                solid.mesh.faces.astype(np.uint32),
-                color=rgb(colour) if own is None else tuple(int(255 * c) for c in own),
-                opacity=opacity, flat_shading=solid.kind != "visual", side="double", visible=solid.shown,
+                (middle + size * (mesh.vertices - middle)).astype(np.float32),
+                mesh.faces.astype(np.uint32),
+                color=plain if own is None else tuple(int(255 * c) for c in own),
+                opacity=opacity, side="double", visible=solid.shown, cast_shadow=opacity is None,
             )  # fmt: skip
             self.surfaces.append((solid, handle))
 
@@ -106,11 +120,16 @@ class Drawn:
             self.points.points = start.astype(np.float32)
 
 
-def draw(server: Any, scene: Scene, name: str, shift: float) -> Drawn:
-    """Puts a world into viser, `shift` [m] along y beside the first one."""
+def draw(server: Any, scene: Scene, name: str, place: np.ndarray, title: str = "") -> Drawn:
+    """Puts a world into viser at a place (3,) [m], with its title, if any, over it."""
     root = f"/{name}"
-    server.scene.add_frame(root, show_axes=False, position=(0.0, shift, 0.0))
-    body = Body(server, f"{root}/now", scene, BLUE if scene.takes else GREY, None)
+    axis = 0.15 * scene.reach
+    server.scene.add_frame(root, axes_length=axis, axes_radius=0.03 * axis, position=place)
+    if title:
+        x, y, z = scene.centre
+        top = (x, y, z + scene.half[2] + 0.1 * scene.reach)
+        server.scene.add_label(f"{root}/title", title, position=top, anchor="bottom-center")
+    body = Body(server, f"{root}/now", scene, BLUE, None)
     ghost = Body(server, f"{root}/ghost", scene, INK, GHOST)
     size = 0.02 * scene.reach
     one = np.zeros((1, 3), np.float32)
@@ -135,5 +154,5 @@ def _mark(server: Any, root: str, k: int, mark: Mark, size: float) -> list[Any]:
     ball = server.scene.add_icosphere(
         f"{parent}/wire{k}", radius=size, color=rgb(PURPLE), position=mark.place
     )
-    text = server.scene.add_label(f"{parent}/wire{k}/text", mark.text)
+    text = server.scene.add_label(f"{parent}/wire{k}/text", f"{mark.text}: {mark.about}")
     return [ball, text]

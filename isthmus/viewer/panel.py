@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import threading
 import time
 from collections.abc import Generator
@@ -15,6 +16,7 @@ from isthmus.model.model import Model, leaf_fields
 from isthmus.motion.files import coordinate_names
 from isthmus.networks.names import signals_of
 from isthmus.palette import SERIES
+from isthmus.viewer.legend import legend, paragraph, theme
 from isthmus.viewer.viewer import Viewer
 from isthmus.viewer.worlds import signal_along, step_of
 
@@ -27,7 +29,7 @@ MARKING = 0.2
 """Time between two marks of the present in a plot, while it plays [s]."""
 STEPS = 400
 """Of a slider."""
-ALL = "all"
+ALL, EVERY = "all", "all worlds"
 
 
 class Panel:
@@ -65,12 +67,15 @@ class Panel:
         self.play = gui.add_checkbox("play", viewer.playing)
         self.scrub = gui.add_slider("time [s]", 0.0, 1.0, 0.001, 0.0)
         self.speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
-        names = [f"{k + 1}: {w.take.name}" for k, w in enumerate(viewer.worlds)]
+        names = [EVERY, *viewer.titles]
         self.world = gui.add_dropdown(
-            "sliders change", names, initial_value=names[0], visible=len(names) > 1
+            "sliders change", names, initial_value=EVERY, visible=len(viewer.worlds) > 1
         )
-        self.again = gui.add_button("back to what was given")
-        self.text = gui.add_markdown("")
+        self.again = gui.add_button("reset", icon="rotate", color="gray")
+        self.legend = gui.add_html(
+            legend(viewer.scene, viewer.cell, bool(viewer.models[0].contact_kinds))
+        )
+        self.text = gui.add_html("")
 
         @self.play.on_update
         def _(_: Any) -> None:
@@ -88,9 +93,10 @@ class Panel:
 
         @self.world.on_update
         def _(_: Any) -> None:
-            viewer.chosen = names.index(self.world.value)
+            viewer.chosen = names.index(self.world.value) - 1 if self.world.value != EVERY else None
             self._fill_joints()
             self._fill_numbers()
+            self._plot()
 
         @self.again.on_click
         def _(_: Any) -> None:
@@ -125,8 +131,8 @@ class Panel:
 
     def _said(self) -> str:
         waits = any(world.still for world in self.viewer.worlds)
-        parts = [self.viewer.message, *self.viewer.scene.notes]
-        return "\n\n".join([*filter(None, parts), *(["simulating …"] if waits else [])])
+        parts = [self.viewer.message, "simulating …" if waits else "", *self.viewer.scene.notes]
+        return "".join(paragraph(html.escape(part)) for part in parts if part)
 
     # joints and numbers --------------------------------------------------------------------------------
 
@@ -144,7 +150,7 @@ class Panel:
         return lambda value: self.viewer.move(k, value)
 
     def _fill_joints(self) -> None:
-        start = self.viewer.starts[self.viewer.chosen]
+        start = self.viewer.starts[self.viewer.first]
         with self._filled():
             for k, slider in enumerate(self.joints.values()):
                 slider.value = float(0.0 if start is None else start[k])
@@ -160,7 +166,7 @@ class Panel:
         """A slider for every number of the chosen quantity."""
         for slider in self.numbers.values():
             slider.remove()
-        model = self.viewer.models[self.viewer.chosen]
+        model = self.viewer.models[self.viewer.first]
         field, spec = next(pair for pair in leaf_fields() if pair[1].name == self.quantity.value)
         value = np.asarray(getattr(model, field), dtype=np.float64)
         self.numbers = {}
@@ -180,7 +186,7 @@ class Panel:
         low, high = _range(x, signed=bool(index))
 
         def put(now: float) -> None:
-            row = np.array(self.viewer.models[self.viewer.chosen].get(address), dtype=np.float64)
+            row = np.array(self.viewer.models[self.viewer.first].get(address), dtype=np.float64)
             row = row.reshape(value[rows].shape)
             row[index] = now
             self.viewer.change(address, row if row.ndim else float(row))
@@ -211,7 +217,10 @@ class Panel:
         self.row = self.gui.add_dropdown("of", self._owned[names[0]], initial_value=ALL)
         self.note = self.gui.add_markdown("")
         self._curves: tuple[np.ndarray, ...] = (np.zeros(2), np.zeros(2), np.zeros(2))
-        self.plot = self.gui.add_uplot(self._curves, _series(["", "now"]), aspect=1.4)
+        number = {"x": {"time": False}}  # seconds, and no date
+        self.plot = self.gui.add_uplot(
+            self._curves, _series(["", "now"]), scales=number, aspect=1.2
+        )
 
         @self.signal.on_update
         def _(_: Any) -> None:
@@ -223,7 +232,7 @@ class Panel:
 
     def _plot(self) -> None:
         """Draws the chosen signal of the chosen world, with a peak at the present time."""
-        world = self.viewer.worlds[self.viewer.chosen]
+        world = self.viewer.worlds[self.viewer.first]
         try:
             values = signal_along(world, self.signal.value)
         except IsthmusError as refused:
@@ -238,7 +247,8 @@ class Panel:
             for index in np.ndindex(values[0][rows].shape)
         ]  # fmt: skip
         more = f", {len(lines) - MAX_LINES} more are not drawn" if len(lines) > MAX_LINES else ""
-        self.note.content = f"{spec.name} [{spec.unit}]{more}"
+        of = f"{self.viewer.titles[self.viewer.first]}: " if len(self.viewer.worlds) > 1 else ""
+        self.note.content = f"{of}{spec.name} [{spec.unit}]{more}"
         every = 1 + (len(values) - 1) // POINTS
         t = (
             step_of(world.motion) * np.arange(0, len(values), every)
@@ -270,6 +280,8 @@ class Panel:
         self.ghost = gui.add_checkbox("ghost", True)
         self.forces = gui.add_checkbox("contacts and forces", True)
         self.wires = gui.add_checkbox("networks", True, visible=bool(viewer.scene.wires))
+        self.dark = gui.add_checkbox("dark", False)
+        self.dark.on_update(lambda _: theme(viewer.server, self.dark.value))
 
         def apply(_: Any) -> None:
             for drawn in viewer.drawn:

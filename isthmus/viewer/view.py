@@ -18,6 +18,7 @@ from isthmus.identify.fit import Fit
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.scene.scene import Scene, scene_of
+from isthmus.viewer.legend import theme
 from isthmus.viewer.page import save_page
 from isthmus.viewer.panel import Panel
 from isthmus.viewer.viewer import Viewer, quiet
@@ -85,10 +86,8 @@ def _opened(
             server = viser.ViserServer(host=host, port=port, label=scene.name, verbose=False)
     except OSError as failed:
         raise BadOption(f"no server can run on {host!r}, port {port}: {failed}.") from None
-    server.scene.set_up_direction("+z")
-    server.scene.world_axes.visible = True
-    _add_floor(server, scene, len(worlds))
-    _look(server, scene)
+    theme(server)
+    server.gui.main_panel.dock_right()  # beside the picture, not over it
     found = Viewer(server, scene, worlds)
     Panel(found)
     found.start()
@@ -96,26 +95,3 @@ def _opened(
     if open_browser:
         webbrowser.open(found.address)
     return found
-
-
-def _add_floor(server: Any, scene: Scene, worlds: int) -> None:
-    size = 20.0 * scene.reach * max(1, worlds)
-    cell = 10.0 ** np.floor(np.log10(max(scene.reach, 1e-9)))
-    server.scene.add_grid(
-        "/floor", width=size, height=size, cell_size=cell, section_size=5.0 * cell,
-        position=(0.0, 0.0, scene.floor),
-    )  # fmt: skip
-
-
-def _look(server: Any, scene: Scene) -> None:
-    azimuth, elevation = np.radians(scene.view)
-    away = 3.2 * scene.reach
-    towards = np.array(
-        [
-            np.cos(elevation) * np.cos(azimuth),
-            np.cos(elevation) * np.sin(azimuth),
-            np.sin(elevation),
-        ]
-    )
-    server.initial_camera.position = scene.centre + away * towards
-    server.initial_camera.look_at = scene.centre

@@ -16,12 +16,11 @@ from isthmus.errors import IsthmusError
 from isthmus.model.model import Model
 from isthmus.scene.scene import Scene
 from isthmus.viewer.drawn import Drawn, draw
+from isthmus.viewer.stage import prepare, standing
 from isthmus.viewer.worlds import World, simulated
 
 FRAMES = 30.0
 """Pictures that are sent each second."""
-SPACING = 2.4
-"""Distance of two worlds, in parts of the reach."""
 
 
 class Viewer:
@@ -37,9 +36,9 @@ class Viewer:
         """What was given, before any number was changed."""
         self.models = [world.model for world in worlds]
         self.starts = [_first(world) for world in worlds]
-        self.chosen = 0
-        """The world that sliders change."""
-        self.time, self.speed, self.playing = 0.0, 1.0, False
+        self.chosen: int | None = None
+        """The world that sliders change; None: all of them."""
+        self.time, self.speed, self.playing = 0.0, 1.0, True
         self.message = ""
         self.listeners: list[Any] = []
         """Functions that are called when a picture was drawn, with True where motions changed."""
@@ -49,9 +48,16 @@ class Viewer:
         self._threads = [
             threading.Thread(target=work, daemon=True) for work in (self._play, self._simulate)
         ]
-        spacing = SPACING * scene.reach
+        places = standing(scene, len(worlds))
+        self.cell = prepare(server, scene, places)
+        """Width of the floor's squares [m]."""
+        names = [world.take.name for world in worlds]
+        alike = len(set(names)) < len(names)
+        self.titles = [f"{k + 1}: {name}" if alike else name for k, name in enumerate(names)]
+        """Names of the worlds, all different."""
         self.drawn: list[Drawn] = [
-            draw(server, scene, f"world{k}", k * spacing) for k in range(len(worlds))
+            draw(server, scene, f"world{k}", place, title if len(worlds) > 1 else "")
+            for k, (place, title) in enumerate(zip(places, self.titles, strict=True))
         ]
 
     # what a user of the object calls -------------------------------------------------------------------
@@ -123,22 +129,32 @@ class Viewer:
 
     # numbers -------------------------------------------------------------------------------------------
 
+    @property
+    def first(self) -> int:
+        """The first world that sliders change."""
+        return self.chosen or 0
+
+    @property
+    def _changing(self) -> range:
+        return range(len(self.worlds)) if self.chosen is None else range(self.first, self.first + 1)
+
     def change(self, name: str, value: Any) -> None:
-        """Sets a number of the chosen world's model by its name, as `model.set`, and simulates again."""
+        """Sets a number by its name, as `model.set`, in the chosen world or in all, and simulates again."""
         try:
-            with self._lock:
-                self.models[self.chosen] = self.models[self.chosen].set(name, value)
+            changed = {k: self.models[k].set(name, value) for k in self._changing}
         except IsthmusError as refused:
             self._say(refused.message)
             return
+        with self._lock:
+            self.models = [changed.get(k, model) for k, model in enumerate(self.models)]
         self._request()
 
     def move(self, coordinate: int, value: float) -> None:
-        """Sets a coordinate of the chosen world's start, and simulates again from there."""
+        """Sets a coordinate of the start, in the chosen world or in all, and simulates again from there."""
         with self._lock:
-            start = self.starts[self.chosen]
-            if start is not None:
-                start[coordinate] = value
+            for k in self._changing:
+                if (start := self.starts[k]) is not None:
+                    start[coordinate] = value
             self.time = 0.0
         self._request()
 

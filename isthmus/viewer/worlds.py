@@ -30,6 +30,7 @@ from isthmus.scene.along import (
     signals_at,
     velocities_along,
 )
+from isthmus.scene.planes import planes_of
 from isthmus.scene.scene import Take, key_points
 from isthmus.scene.solids import solids_of
 from isthmus.simulate.rollout import rollout
@@ -40,6 +41,8 @@ MOST_WORLDS = 16
 """Worlds side by side, at most."""
 SECONDS, DT = 2.0, 1e-3
 """Of a motion that nobody gave."""
+STEEP = 0.1
+"""Height of a plane's normal up to which it is a wall."""
 POSE = "link/pose"
 
 
@@ -172,11 +175,11 @@ def still(model: Model) -> World:
     """The model at rest in its neutral position, free bodies on the ground: one picture, from which it can move."""
     q, along = np.array(State.neutral(model).q), pose_function(model)
     poses = along(q[None])
-    planes = [s for s, kind in enumerate(model.shape_kinds) if kind == "plane"]
-    if planes and model.joint_kinds[:1] == ("free",):
+    grounds = [plane for plane in planes_of(model) if plane.axes[2][2] > STEEP]
+    if grounds and model.joint_kinds[:1] == ("free",):
         solids = [s for s in solids_of(model, 200)[0] if s.link >= 0]
-        low = key_points(solids, (), [poses], lambda vertices: vertices)[:, 2].min()
-        q[2] += max(0.0, float(model.shape_origin[planes[0]][2]) - low)
+        places = key_points(solids, (), [poses], lambda vertices: vertices)
+        q[2] += max(0.0, *(plane.below(places) for plane in grounds))
         poses = along(q[None])
     motion = Motion(np.zeros(1), q[None], np.zeros((1, model.dof)))
     return World(model, Take(model.name, DT, poses), motion, still=True)

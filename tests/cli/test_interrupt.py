@@ -102,3 +102,25 @@ def test_ctrl_c_while_libraries_load_ends_a_command(seconds, tmp_path):
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130, err
     assert err == "isthmus: stopped by Ctrl-C; no file is left half-written.\n"
+
+
+EARLY = """
+    import os, signal, sys
+    from isthmus.cli.start import main
+
+    class Pressed:
+        def find_spec(self, name, *_):
+            if name == "isthmus.cli.main":
+                os.kill(os.getpid(), signal.SIGINT)
+
+    sys.meta_path.insert(0, Pressed())
+    sys.exit(main())
+"""
+
+
+def test_ctrl_c_before_the_command_line_is_loaded_is_one_sentence():
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(EARLY)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130
+    assert done.stderr == "isthmus: stopped by Ctrl-C; no file is left half-written.\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import jax
 import numpy as np
 import pytest
@@ -160,6 +162,12 @@ def test_every_integrator_can_be_chosen():
         (["--control", "nowhere.csv"], "there is no file 'nowhere.csv'"),
         (["--base", "free"], "are for files"),
         (["--contact", "penalty"], "has no ground to touch"),
+        (
+            ["--pair", "finger"],
+            "--pair 1 does not know 'finger'. --pair 1 has no first and no second; name two shapes",
+        ),
+        (["--pair", "finger+cube,glue=1"], "--pair 1 does not know 'glue'"),
+        (["--pair", "finger+cube"], "no shape is called 'finger'"),
         (["--contact", "friction=0.3,glue=1"], "--contact 1 does not know 'glue'"),
         (["--contact", "friction=much"], "--contact 1: friction must be a number, not 'much'"),
     ],
@@ -168,6 +176,12 @@ def test_wrong_options_end_in_one_sentence(words, what, capsys, as_the_user):
     assert main(["simulate", "library:pendulum", *words]) == 2
     assert what in one_sentence(capsys)
     assert list(as_the_user.iterdir()) == []
+
+
+def test_a_change_of_energy_is_no_drift_where_bodies_may_touch():
+    block, still = ist.library.cube(), types.SimpleNamespace(zero=True)
+    assert simulate._conserves(block, still)
+    assert not simulate._conserves(ist.with_contact(block, ground=ist.Ground()), still)
 
 
 def test_a_joint_with_several_coordinates_names_its_parts(capsys):
@@ -200,7 +214,7 @@ def test_ground_and_repair_reach_the_reader(tmp_path, monkeypatch):
     }  # fmt: skip
     for texts, contact in given.items():
         simulate.load_model(str(tmp_path / "arm.urdf"), **options, contact=texts)
-        assert heard == {**options, "contact": contact}
+        assert heard == {**options, "contact": contact, "pairs": ()}
 
 
 def test_out_and_plot_may_be_folders(tmp_path, monkeypatch):

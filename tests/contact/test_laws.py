@@ -164,3 +164,45 @@ def test_springs_that_follow_the_advice_give_no_energy():
     )
     energy = mass * G * motion.q[..., 2] + 0.5 * kinetic
     assert np.all(energy <= (1.0 + 1e-3) * energy[:, :1])
+
+
+def stiff_block(friction, speed, angle=0.0):
+    """A block that rests on a slope, on springs, with friction that a step of 1 ms cannot follow, and its state."""
+    contact = ist.Contact(
+        "penalty",
+        friction=friction,
+        friction_speed=speed,
+        stiffness=2e4,
+        damping=100.0,
+        exponent=1.0,
+    )
+    model = block(contact, ground=ist.Ground(tilt=(0.0, angle)))
+    deep = 2.0 * G * np.cos(angle) / 4.0 / 2e4
+    normal = np.array([np.sin(angle), 0.0, np.cos(angle)])
+    return model, at((0.05 - deep) * normal, (np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0))
+
+
+def test_stiff_friction_of_springs_stops_a_block_and_brings_in_no_energy():
+    model, start = stiff_block(friction=0.8, speed=1e-4)
+    start = ist.State(start.q, np.array([0.3, 0.1, 0.0, 0.0, 0.0, 2.0]))
+    motion = moved(model, start, 1e-3, 100)
+    depth = np.maximum(motion.signals["contact/depth"], 0.0)
+    moving = kinetic(model, motion.v)
+    energy = moving + 2.0 * G * motion.q[:, 2] + 1e4 * np.sum(depth**2, axis=1)
+    assert np.all(np.diff(energy) <= 1e-3 * moving[0])
+    assert moving[-1] < 1e-5 * moving[0]
+
+
+def test_a_block_creeps_down_a_slope_as_its_friction_law_says_however_long_the_step():
+    friction, speed, angle = 0.8, 2e-3, 0.3
+    motion = moved(*stiff_block(friction, speed, angle), 1e-3, 250)
+    down = np.array([np.cos(angle), 0.0, -np.sin(angle)])
+    creep = speed / 4.0 * np.arctanh(np.tan(angle) / friction)
+    np.testing.assert_allclose(motion.v[-1, :3] @ down, creep, rtol=1e-3)
+
+
+def test_friction_of_springs_that_is_not_stiff_is_explicit():
+    model, start = stiff_block(friction=0.1, speed=1.0)
+    start = ist.State(start.q, np.array([0.3, 0.1, 0.0, 0.0, 0.0, 2.0]))
+    implicit, explicit = (ist.step(model, start, None, 1e-3, explicit=e).v for e in (False, True))
+    np.testing.assert_allclose(implicit, explicit, rtol=1e-12, atol=1e-14)

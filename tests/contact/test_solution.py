@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
-from isthmus.contact.meeting import meeting_of
+from isthmus.contact.meeting import meeting_of, yielding
 from isthmus.contact.solution import ContactProblem, Method, solution
 from isthmus.contact.solve import SOLVED
 
@@ -27,9 +27,8 @@ def outcome(method, x):
     half, J, c, friction = (part for part in jnp.split(x, np.cumsum(SIZES)[:-1]))
     half = half.reshape(DOF, DOF)
     soft = np.full(3 * CONTACTS, 0.05)
-    meeting = meeting_of(
-        ist.library.pendulum(1), half @ half.T, J.reshape(-1, DOF), soft, coupled=True
-    )
+    mass = yielding(ist.library.pendulum(1), half @ half.T, coupled=True)
+    meeting = meeting_of(mass, J.reshape(-1, DOF), soft)
     c = c.reshape(CONTACTS, 3)
     active = np.ones(CONTACTS, bool)
     found = solution(

@@ -21,6 +21,7 @@ from isthmus.dynamics.passive import (
     transmitted_torque,
 )
 from isthmus.dynamics.smooth import dead_zone
+from isthmus.files.topology import SINCE_FORMAT_2
 from isthmus.model.state import Control, State
 from isthmus.networks.signals import NO_SIGNALS
 from isthmus.simulate.accelerate import accelerate, needed_torque
@@ -28,7 +29,7 @@ from isthmus.simulate.accelerate import accelerate, needed_torque
 NUMBERS = {
     "friction": 0.4, "friction_speed": 0.05, "stiction": 0.7, "stiction_speed": 0.3, "load_friction": 0.15,
     "torque_offset": 0.25, "cogging_sin": 0.3, "cogging_cos": -0.2, "cogging_periods": 6.0, "motor_constant": 0.6,
-    "stiffness": 1.5, "play": 0.1,
+    "stiffness": 1.5, "play": 0.1, "bristle_deflection": 0.01,
 }  # fmt: skip
 
 
@@ -54,7 +55,7 @@ SLOPE = jax.jit(jax.vmap(passive_slope, in_axes=(None, 0, 0)))
 def test_every_extra_number_stands_in_the_model_and_is_switched_on():
     for name in EXTRAS:
         np.testing.assert_array_equal(FULL.get(f"joint/{name}"), NUMBERS[name])
-    for field in ("current_driven", "biased", "sticking", "load_rubbing", "cogging", "playing"):
+    for field in SINCE_FORMAT_2:
         assert getattr(FULL, field) == (0, 1)
         assert getattr(BARE, field) == ()
 

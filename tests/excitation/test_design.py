@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -154,6 +156,8 @@ def test_a_design_is_a_table_a_figure_and_a_file(found, tmp_path):
     text = str(found)
     assert "times those of the median random motion" in text
     assert "m·cz of 'rod_2'" in text
+    rounded = dataclasses.replace(found, values=np.full_like(found.values, 5.55e-17))
+    assert "e-17" not in str(rounded)
     assert len(found.plot().axes) == 4
     found.write(tmp_path / "exciting.csv")
     again = ist.read_motion(tmp_path / "exciting.csv")

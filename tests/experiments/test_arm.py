@@ -67,6 +67,7 @@ def test_a_simulated_arm_is_predicted_on_a_faster_run_it_has_not_seen(tmp_path):
     result = reproduce("arm", settings, tmp_path / "out")
     judged = result.judged.numbers["errors"]
     assert np.sqrt(np.mean(np.square(judged["chosen"]))) < 0.04
+    assert np.sqrt(np.mean(np.square(judged["network"]))) < 0.05
     assert "offset" in result.numbers["terms"]
     saved = ist.load(tmp_path / "out" / "chosen.safetensors")
     fast = ist.read_motion(tmp_path / "fast.npz", dataset="flobaroid_arm")[0]

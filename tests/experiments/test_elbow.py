@@ -6,13 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import isthmus as ist
 from isthmus.data.datasets_bodies import ELBOW_STEP
 from isthmus.experiments import elbow
 from isthmus.experiments.elbow import ELBOW
 from isthmus.experiments.elbow_data import errors, flight
-from isthmus.experiments.elbow_model import isthmus_simulator, mujoco_simulator
+from isthmus.experiments.elbow_model import (
+    SETTLED,
+    isthmus_simulator,
+    mujoco_simulator,
+    over_table,
+)
 from isthmus.experiments.run import Settings, reproduce
 from isthmus.experiments.tosses_body import MUJOCO_CONTACT
 from isthmus.experiments.tosses_data import GRAVITY, Tosses
@@ -74,6 +80,18 @@ def test_the_peer_flies_with_the_same_numbers(made):
     assert far.max() < 1e-3
     assert angle.max() < 0.05
     assert off({**TRUTH, "hinge_damping": 0.0})[1].mean() > 5 * angle.mean()
+
+
+def test_a_tilted_table_is_at_zero_where_a_toss_comes_to_rest():
+    q, v = np.zeros((2, 8)), np.zeros((2, 7))
+    q[:, :3], q[:, 3], v[:, 1] = [[0.2, 0.1, 0.3], [-0.1, 0.4, 0.3]], 1.0, [1.0, -2.0]
+    tilt, heard = Rotation.from_rotvec([-0.03, 0.02, 0.0]), []
+    same = lambda q, v, rows: heard.append(q) or np.repeat(q[:, None], rows, axis=1)
+    np.testing.assert_allclose(over_table(same, tilt, q, v, 3)[:, 2], q, atol=1e-15)
+    rest = q[:, :3] * [1.0, 1.0, 0.0]
+    rest[:, 1] += SETTLED * v[:, 1]
+    rest[:, 2] = heard[0][:, 2] - q[:, 2]
+    np.testing.assert_allclose(tilt.inv().apply(rest)[:, 2], 0.0, atol=1e-15)  # on the plane
 
 
 def test_errors_are_means_over_both_boxes(made):

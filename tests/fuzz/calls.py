@@ -1,4 +1,4 @@
-"""Calls of the public functions with one or two arguments that no user should give; none that compiles a program."""
+"""Calls of the public functions with one or two arguments that no user should give; few that compile, and little."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ ODD: tuple[Any, ...] = (
     Path("nowhere.csv"), slice(None), "link/*/mass", "joint/position", -1.0, np.int64(2), np.ones((2, 60)),
 )  # fmt: skip
 
+Calls = dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]]
 
-def call(rng: random.Random) -> Callable[[Path], Any]:
-    """A function of a folder that makes the call; its docstring says which call."""
-    name = rng.choice(sorted(CALLS))
-    function, good = CALLS[name]
+
+def call(rng: random.Random, calls: Calls) -> Callable[[Path], Any]:
+    """A function of a folder that makes one of the calls; its docstring says which."""
+    name = rng.choice(sorted(calls))
+    function, good = calls[name]
     given = dict(good())
     for key in rng.sample(sorted(given), min(len(given), rng.choice((1, 1, 2)))):
         given[key] = rng.choice(ODD)
@@ -76,6 +78,16 @@ def _fit(folder: Path, path: Any, **given: Any) -> Any:
     return ist.Fit.load(path, **given)
 
 
+def _of_posterior(method: str) -> Callable[..., Any]:
+    return lambda folder, /, **given: getattr(examples.posterior(), method)(**given)
+
+
+def _updated(folder: Path, control: Any, measured: Any, start: Any) -> Any:
+    tracker = examples.tracker()
+    tracker.reset(start)
+    return tracker.update(control, measured)
+
+
 def _problem(folder: Path, **given: Any) -> Any:
     return ist.Problem(examples.pendulum(), **given)
 
@@ -83,7 +95,7 @@ def _problem(folder: Path, **given: Any) -> Any:
 FREE = lambda: {"name": "link/*/mass", "low": 0.1, "high": 5.0, "prior": (1.0, 0.5), "start": 1.0}
 ROUNDS = {"rounds": 2, "seconds": 1.0, "target": 0.1, "seed": 0, "batch": 8, "processes": 1}
 
-CALLS: dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]] = {
+CALLS: Calls = {
     "Adam": (_plain(ist.Adam), lambda: {"steps": 10}),
     "BasinHopping": (_plain(ist.BasinHopping), lambda: {"local": ist.LBFGS(), "islands": 4, "step": 0.1, **ROUNDS}),
     "Blueprint": (_plain(ist.Blueprint), lambda: {"wires": [ist.Wire("joint/torque", net=ist.MLP())]}),
@@ -95,10 +107,13 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]] = {
     "Filter": (_plain(ist.Filter), lambda: {"width": 2, "fast": 0.01, "slow": 0.1}),
     "Free": (_plain(ist.Free), FREE),
     "GRU": (_plain(ist.GRU), lambda: {"width": 2}),
+    "Laplace": (_plain(ist.Laplace), lambda: {"starts": 2, "draws": 10, "otherwise": None, "seed": 0}),
     "LBFGS": (_plain(ist.LBFGS), lambda: {"steps": 10}),
     "LengtheningHorizon": (_plain(ist.LengtheningHorizon), lambda: {"inner": ist.LBFGS(), "shares": (0.5, 1.0)}),
     "LevenbergMarquardt": (_plain(ist.LevenbergMarquardt), lambda: {"steps": 9, "damping": 0.1, "tolerance": 1e-9}),
     "MLP": (_plain(ist.MLP), lambda: {"width": 2, "depth": 1, "activation": "tanh"}),
+    "Mixture": (_plain(ist.Mixture), lambda: {"kernels": 2, "temperature": 1.0, "rate": 0.1, "epochs": 5, "arrived": 1,
+                                              "batch": 4, "samples": 10, "seed": 0}),
     "Motion": (lambda folder, /, **given: str(ist.Motion(**given)), lambda: {
         "t": examples.motion().t, "q": examples.motion().q, "v": examples.motion().v,
         "joints": examples.motion().joints}),
@@ -118,14 +133,24 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]] = {
     "MultipleShooting": (_plain(ist.MultipleShooting), lambda: {"steps": 5, "defect_weight": 10.0}),
     "Model.get": (_of_model("get"), lambda: {"name": "link/*/mass"}),
     "Model.set": (_of_model("set"), lambda: {"name": "link/*/mass", "value": 2.0}),
+    "NUTS": (_plain(ist.NUTS), lambda: {"warmup": 5, "samples": 10, "chains": 1, "seed": 0}),
     "Population": (_plain(ist.Population), lambda: {"local": ist.LBFGS(), "islands": 4, "parents": 2, **ROUNDS}),
+    "Posterior.export": (_of_posterior("export"), lambda: {"folder": "models", "n": 2, "to": "urdf"}),
+    "Posterior.interval": (_of_posterior("interval"), lambda: {"share": 0.9}),
+    "Posterior.models": (_of_posterior("models"), lambda: {"n": 2}),
     "Problem": (_problem, lambda: {
         "motions": [examples.motion()], "free": [ist.Free("link/*/mass")], "loss": ist.Windows(10), "huber": 3.0,
         "signals": ["joint/position"], "noise": {"joint/position": 0.01}, "dt": 0.01, "substeps": 1, "heldout": None,
         "integrator": "rk4", "explicit": False, "weight_penalty": 0.0, "wrap": True}),
+    "SMC": (_plain(ist.SMC), lambda: {"particles": 16, "moves": 2, "generations": 2, "seed": 0}),
     "Spline": (_plain(ist.Spline), lambda: {"knots": 4, "low": -1.0, "high": 1.0}),
     "State": (_plain(ist.State), lambda: {"q": np.zeros(2), "v": np.zeros(2), "time": 0.0}),
     "Study.from_table": (_plain(ist.Study.from_table), lambda: {"data": examples.STUDY}),
+    "Tracker": (_plain(ist.Tracker), lambda: {
+        "model": examples.pendulum(), "free": "link/*/mass", "noise": {"joint/position": 1e-3}, "drift": 0.01,
+        "dt": 0.01, "alarm": 4.5, "integrator": "rk4", "explicit": False, "substeps": 1}),
+    "Tracker.update": (_updated, lambda: {"control": [0.1, 0.0], "measured": [0.1, 0.0, 0.2, 0.0],
+                                          "start": ([0.1, 0.0], [0.2, 0.0])}),
     "Windows": (_plain(ist.Windows), lambda: {"steps": 5, "stride": 2}),
     "Wire": (_plain(ist.Wire), lambda: {"target": "joint/torque", "reads": ["joint/velocity"], "net": ist.MLP(),
                                         "mode": "add", "name": "n", "output_scale": 1.0}),
@@ -141,3 +166,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]] = {
                                               "constant": "mass"}),
 }  # fmt: skip
 """Each with arguments that it takes."""
+DESIGN: Calls = {"design": (_plain(ist.design), lambda: {
+    "model": ist.library.pendulum(1), "free": None, "seconds": 1.0, "harmonics": 2, "limits": {"position": 1.0},
+    "aim": "D", "starts": 1, "joints": (), "noise": 1.0, "start": None, "seed": 0})}  # fmt: skip
+"""A kind of its own, as a call takes seconds."""

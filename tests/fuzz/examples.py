@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import tempfile
@@ -16,6 +17,7 @@ from isthmus.discovery.result import Place
 from isthmus.distributed.job import Job, Record
 from isthmus.distributed.store import Store
 from isthmus.identify.answer.abstract_fit import Estimate
+from isthmus.posteriors.stacking import Stack
 
 ABOUT = {"problem": "a", "kind": "basin_hopping", "seed": 0, "batch": 8}
 """Settings that the records of the example belong to."""
@@ -171,6 +173,23 @@ def discovery() -> ist.Discovery:
     return ist.Discovery((place, Place("gravity", (), 0.1, 0.02)), ("a note",), (), scores)
 
 
+def posterior() -> ist.Posterior:
+    """A posterior that nobody sampled."""
+    masses = np.linspace(0.8, 1.2, 4)
+    many = lambda: [pendulum().set("link/rod_1/mass", mass) for mass in masses]
+    return ist.Posterior(
+        masses[:, None], masses[:, None], ("link/rod_1/mass",), ("kg",), np.ones((1, 1)), np.ones(1), 0.3, 4.0,
+        pendulum(), Stack(make=many), {"joint/position": 0.01}, ("a note",), {"seed": 0},
+    )  # fmt: skip
+
+
+@functools.cache
+def tracker() -> ist.Tracker:
+    """Of a mass of the robot of the logs."""
+    noise = {"joint/position": 1e-3, "joint/velocity": 1e-2}
+    return ist.Tracker(pendulum(), "link/rod_1/mass", noise, 0.01, 0.01)
+
+
 @functools.cache
 def files() -> dict[str, dict[str, bytes]]:
     """For each kind, the files that it consists of."""
@@ -186,6 +205,9 @@ def _made(folder: Path) -> dict[str, dict[str, bytes]]:
     motion().save(folder / "own.csv")
     ist.save(hybrid(), folder / "hybrid.safetensors")
     fit().save(folder / "fit")
+    free = [{"name": "link/*/mass", "low": 0.1, "high": 5.0}]
+    dataclasses.replace(fit(), settings={"free": free}).save(folder / "randomise")
+    posterior().save(folder / "posterior")
     discovery().save(folder)
     discovery().write(folder / "blueprint.toml")
     with Store(folder / "records.jsonl", ABOUT) as store:
@@ -196,13 +218,14 @@ def _made(folder: Path) -> dict[str, dict[str, bytes]]:
     got = lambda *names: {
         name: (folder / name).read_bytes() for name in names if (folder / name).is_file()
     }
+    whole = lambda name: {path.name: path.read_bytes() for path in (folder / name).iterdir()}
     return {
         "urdf": {"arm.urdf": ROBOT.encode()}, "mjcf": {"arm.xml": SCENE.encode()}, "csv": {"log.csv": csv()},
         "npz": got("log.npz", "small.npz"), "hdf5": got("log.h5"), "parquet": got("log.parquet"),
         "motion": got("own.npz", "own.csv"), "study": {"study.toml": as_toml(STUDY).encode(), "log.csv": csv()},
         "blueprint": {"wires.toml": as_toml(WIRES).encode()}, "model": got("hybrid.safetensors"),
-        "fit": {path.name: path.read_bytes() for path in (folder / "fit").iterdir()}, "store": got("records.jsonl"),
-        "discovery": got("discovery.json", "blueprint.toml"),
+        "fit": whole("fit"), "store": got("records.jsonl"), "discovery": got("discovery.json", "blueprint.toml"),
+        "posterior": whole("posterior"), "randomise": whole("randomise"), "track": {"log.csv": csv()},
     }  # fmt: skip
 
 

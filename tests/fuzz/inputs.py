@@ -25,6 +25,7 @@ import isthmus as ist
 from isthmus.distributed.store import Store
 from isthmus.errors import LONGEST_FAULT, MOST_FAULTS, IsthmusWarning
 from isthmus.motion.reading import read_motion_file
+from isthmus.posteriors.from_fit import posterior_of
 from tests.fuzz import calls, examples
 from tests.fuzz.mutate import damaged_bytes, damaged_data, damaged_text
 
@@ -68,12 +69,12 @@ class TooSlow(BaseException):
 def case(kind: str, seed: int) -> Case:
     """The case of a kind and a seed: always the same."""
     rng = random.Random(f"{kind} {seed}")
-    if kind == "calls":
-        return Case(kind, seed, {}, calls.call(rng))
+    if kind in CALLED:
+        return Case(kind, seed, {}, calls.call(rng, CALLED[kind]))
     files = dict(examples.files()[kind])
     name = rng.choice(sorted(files))
     files[name] = DAMAGE.get(kind, _any_bytes)(name, files[name], rng)
-    if kind == "fit" and name != "fit.json" and rng.random() < 0.5:
+    if "fit.json" in files and name != "fit.json" and rng.random() < 0.5:
         files["fit.json"] = _with_digest(files["fit.json"], name, files[name])
     return Case(kind, seed, files, lambda folder: READERS[kind](folder, folder / name))
 
@@ -97,8 +98,8 @@ def _tables(example: dict[str, Any]) -> Callable[[str, bytes, random.Random], by
     return damage
 
 
-def _parts_of_a_fit(name: str, data: bytes, rng: random.Random) -> bytes:
-    if name == "fit.json" and rng.random() < 0.7:
+def _parts_of_a_folder(name: str, data: bytes, rng: random.Random) -> bytes:
+    if name.endswith(".json") and rng.random() < 0.7:
         return examples.as_json(damaged_data(json.loads(data), rng))
     return _saved(name, data, rng) if name.endswith(".safetensors") else damaged_bytes(data, rng)
 
@@ -147,8 +148,8 @@ def _records(name: str, data: bytes, rng: random.Random) -> bytes:
 
 DAMAGE: dict[str, Callable[[str, bytes, random.Random], bytes]] = {
     "urdf": _words, "mjcf": _words, "csv": _words, "study": _tables(examples.STUDY),
-    "blueprint": _tables(examples.WIRES), "model": _saved, "fit": _parts_of_a_fit, "store": _records,
-    "discovery": _discovery,
+    "blueprint": _tables(examples.WIRES), "model": _saved, "store": _records, "discovery": _discovery,
+    **dict.fromkeys(("fit", "posterior", "randomise"), _parts_of_a_folder), "track": _words,
 }  # fmt: skip
 """How the files of a kind are damaged; any other: in their bytes."""
 
@@ -177,6 +178,20 @@ def _read_discovery(folder: Path, path: Path) -> Any:
     return str(found), found.blueprint().to_toml(), found.draw()
 
 
+def _read_posterior(folder: Path, path: Path) -> Any:
+    found = ist.Posterior.load(folder)
+    return str(found), found.interval(), found.export(folder / "models", 2)
+
+
+def _draw_models(folder: Path, path: Path) -> Any:
+    return posterior_of(ist.Fit.load(folder), 3).export(folder / "models", 2, "mjcf")
+
+
+def _track(folder: Path, path: Path) -> Any:
+    motion = ist.read_motion(path, examples.pendulum(), columns=examples.STUDY["read"]["columns"])
+    return str(examples.tracker().run(motion))
+
+
 READERS: dict[str, Callable[[Path, Path], Any]] = {
     **dict.fromkeys(("csv", "npz", "hdf5", "parquet"), _read_log),
     **dict.fromkeys(("urdf", "mjcf", "model"), lambda folder, path: str(ist.load(path))),
@@ -186,8 +201,12 @@ READERS: dict[str, Callable[[Path, Path], Any]] = {
     "fit": lambda folder, path: str(ist.Fit.load(folder)),
     "store": _read_store,
     "discovery": _read_discovery,
+    "posterior": _read_posterior,
+    "randomise": _draw_models,
+    "track": _track,
 }
-KINDS = (*READERS, "calls")
+CALLED = {"calls": calls.CALLS, "design": calls.DESIGN}
+KINDS = (*READERS, *CALLED)
 
 
 # verdicts ------------------------------------------------------------------------------------------------

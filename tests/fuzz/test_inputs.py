@@ -6,13 +6,16 @@ import pytest
 
 from tests.fuzz import examples
 from tests.fuzz.calls import CALLS
-from tests.fuzz.inputs import KINDS, READERS, Case, case, is_short, tried, write_finding
+from tests.fuzz.inputs import READERS, Case, case, is_short, tried, write_finding
 
 
 @pytest.mark.parametrize("kind", READERS)
 def test_what_is_sound_is_read(kind):
     files = examples.files()[kind]
-    first = {"fit": "fit.json", "study": "study.toml"}
+    first = dict.fromkeys(("fit", "randomise"), "fit.json") | {
+        "study": "study.toml",
+        "posterior": "posterior.json",
+    }
     for name in [first[kind]] if kind in first else files:
         found = tried(
             Case(kind, 0, files, lambda folder, n=name: READERS[kind](folder, folder / n))
@@ -27,7 +30,7 @@ def test_a_call_with_its_usual_arguments_is_answered(name):
     assert (found.kind, found.detail) == ("read", "")
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "calls"])
+@pytest.mark.parametrize("kind", READERS)
 def test_damaged_files_are_read_or_refused_in_a_short_message(kind):
     for seed in range(5):
         one = case(kind, seed)

@@ -49,6 +49,20 @@ def test_errors_are_those_of_repeated_experiments():
         assert 0.7 < spread / told < 1.4
 
 
+def test_a_fit_that_predicts_hardly_better_than_nothing_is_called_poor(fit):
+    assert not any("a poor fit" in text for text in fit.warnings)
+    heavy = SINGLE.set("link/mass", 50.0)  # the motor hardly moves it
+    problem = ist.Problem(
+        heavy, recorded(SINGLE, 81), free="joint/*/damping", loss="whole_run", noise=1e-3
+    )
+    with pytest.warns(FitWarning) as told:
+        poor = ist.fit(problem)
+    assert any(
+        "a poor fit: the error of joint/position in fitted motion" in str(w.message) for w in told
+    )
+    assert "warning: a poor fit" in str(poor)
+
+
 @pytest.mark.parametrize("search", [ist.LBFGS(), ist.LengtheningHorizon(ist.LevenbergMarquardt())])
 def test_every_search_finds_the_same(fit, search):
     problem = double_problem("whole_run", rows=101)
@@ -120,7 +134,8 @@ def test_only_ratios_of_masses_can_be_told_without_forces():
     begin = ist.State(np.array([1.0, 0.3]), np.zeros(2))
     motion = ist.rollout(model.set("link/mass", [1.0, 1.5]), begin, None, 0.01, 60)
     problem = ist.Problem(model, motion, free=[ist.Free("link/*/mass", low=0.1)], loss="whole_run")
-    with pytest.warns(FitWarning, match="only link/rod_1/mass / link/rod_2/mass is determined"):
+    told = "only link/rod_1/mass / link/rod_2/mass is determined"
+    with pytest.warns(FitWarning, match="designs a motion"), pytest.warns(FitWarning, match=told):
         fit = ist.fit(problem)
     assert fit["link/rod_2/mass"].value / fit["link/rod_1/mass"].value == pytest.approx(
         1.5, abs=1e-6
@@ -146,13 +161,18 @@ def test_what_only_appears_together_is_told_as_such():
         free=[ist.Free(n, low=0.01) for n in names],
         loss="whole_run",
     )
-    with pytest.warns(FitWarning, match="only .* are determined"):
+    told = "only .* are determined"
+    with pytest.warns(FitWarning, match="designs a motion"), pytest.warns(FitWarning, match=told):
         fit = ist.fit(problem)
     mass, damping, stiffness = "link/rod_1/mass", "joint/joint_1/damping", "joint/joint_1/stiffness"
     assert fit.undetermined == (
         f"only {mass} / {damping} and {stiffness} / {damping} are determined.",
     )
     assert np.isinf(fit[mass].error)
+    assert fit.warnings[-1] == (
+        f"ist.design(fit.model, free={[mass, stiffness, damping]}, limits={{'position': 1}}) designs a motion that "
+        f"would determine {mass}, {stiffness}, {damping}, if any motion can."
+    )
 
 
 def test_a_fit_is_the_same_after_saving_and_loading(fit, tmp_path):

@@ -12,7 +12,8 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadOption, FitWarning
-from isthmus.identify.cross import set_aside
+from isthmus.identify import cross
+from isthmus.identify.cross import Tried, set_aside, try_penalties
 from isthmus.identify.predict import Prediction
 from isthmus.study.run import earlier
 from tests.identify.motions import DT, SINGLE
@@ -158,6 +159,29 @@ def test_a_quarter_of_every_run_is_set_aside():
     asked = problem(COMPLETE)
     aside = set_aside(asked)[asked.windows[0].weight[..., 0] > 0]
     assert 0.2 < aside.mean() < 0.3
+
+
+def penalties(monkeypatch, error) -> list[float]:
+    """Penalties that are tried where `error(penalty)` remains, the one that is taken first."""
+    asked = problem(COMPLETE)
+    unit = 1.0 / int(asked.parameters.is_weight().sum())
+    made = lambda problem, penalty, *rest: Tried(penalty, error(penalty / unit), np.zeros(1), False)
+    monkeypatch.setattr(cross, "_tried", made)
+    tried = try_penalties(asked, SEARCH, asked.parameters.start[None], 1.0)
+    return [round(t.penalty / unit, 9) for t in tried]
+
+
+@pytest.mark.parametrize(("best", "count"), [(0.01, 6), (1.0, 5), (100.0, 7)])
+def test_stronger_penalties_follow_only_where_the_first_one_is_the_best(monkeypatch, best, count):
+    found = penalties(monkeypatch, lambda p: 1.0 + abs(np.log10(p / best)))
+    assert found[0] == best
+    assert len(found) == count
+
+
+def test_of_penalties_that_predict_about_equally_well_the_strongest_is_taken(monkeypatch):
+    assert (
+        penalties(monkeypatch, lambda p: 1.0 if p < 0.005 else 1.04 if p < 5.0 else 2.0)[0] == 1.0
+    )
 
 
 def test_what_becomes_of_networks_is_said(kept):

@@ -12,9 +12,10 @@ from scipy.signal import butter, sosfiltfilt
 import isthmus as ist
 from isthmus.dynamics import inverse_dynamics
 from isthmus.errors import BadMotion, BadOption, BadShape, FitWarning
-from isthmus.identify.torque.data import PIECE, Rows, _rows, turned
+from isthmus.identify.torque.choose import FOLDS, CrossValidation, State
+from isthmus.identify.torque.data import Rows, _rows, torque_data, turned
 from isthmus.identify.torque.layout import Layout
-from isthmus.identify.torque.realisable import is_realisable
+from isthmus.identify.torque.realisable import is_realisable, scaled_links
 from isthmus.identify.torque.regressor import OF_JOINT, parameter_vector
 from isthmus.identify.torque.result import TorqueFit
 from isthmus.identify.torque.start import start_from_torque, torque_fit, torque_rows
@@ -24,13 +25,15 @@ from tests.oracles.quantities import sample
 TRUE = ist.library.arm(payload=0.8, damping=0.3, friction=0.5)
 GUESS = ist.library.arm(np.array([3.0, 5.0, 2.0, 2.0, 2.0, 1.0, 1.0]), payload=0.3, radius=0.09)
 JOINTS = ("damping", "friction")
+ROWS = 512
+"""Of a motion."""
 
 
 def waves(model: ist.Model, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums of sines within ±1 around the middle of the travel."""
     draw = np.random.default_rng(seed)
     w, phase = draw.uniform(0.5, 4.0, (2, model.dof, 4))
-    at = np.linspace(0.0, 8.0, PIECE)[:, None, None] * w + phase
+    at = np.linspace(0.0, 8.0, ROWS)[:, None, None] * w + phase
     size = 0.25
     return (
         0.5 * (model.joint_lower + model.joint_upper) + size * np.sin(at).sum(axis=2),
@@ -159,7 +162,7 @@ def test_what_cannot_be_fitted_is_said_in_a_sentence():
         torque_fit(model, q, q, q, q + np.nan)
 
 
-def driven(model: ist.Model, seed: int = 2, rows: int = PIECE) -> tuple[np.ndarray, ...]:
+def driven(model: ist.Model, seed: int = 2, rows: int = ROWS) -> tuple[np.ndarray, ...]:
     """Sums of sines of a pendulum of two links, and its motor torques with some noise."""
     draw = np.random.default_rng(seed)
     w, phase = draw.uniform(0.5, 5.0, (2, 2, 4))
@@ -196,6 +199,50 @@ def test_terms_are_kept_on_the_joints_that_have_them_and_named(kept):
     assert "error with" in str(kept)
 
 
+def left_out(check: CrossValidation, state: State, prior: float) -> float:
+    """The score of a state by a fit of every fold on its own, with bounds by taking numbers out one round at a time."""
+    data, n, errors = check.data, check.links, []
+    scaled = np.eye(data.products.shape[-1])
+    scaled[:n, :n], scaled[:n, -1] = check.scaling, -check.scaling @ check.start
+    for judged in FOLDS:
+        G = np.einsum("kjab,j->ab", data.products[~judged], check.weights**2)
+        G = scaled.T @ G @ scaled + np.diag([prior] * n + [0.0] * (len(G) - n))
+        fitted = state.fitted.copy()
+        while True:
+            free = np.concatenate([np.arange(n), n + np.flatnonzero(fitted)])
+            x = np.concatenate([np.zeros(n), np.where(fitted, 0.0, state.value), [-1.0]])
+            x[n:-1][state.fitted] = 0.0
+            x[free] = np.linalg.solve(G[np.ix_(free, free)], -(G @ x)[free])
+            bad = fitted & check.terms.positive & (x[n:-1] < 0.0)
+            if not bad.any():
+                break
+            fitted &= ~bad
+        y = scaled @ x
+        squares = np.einsum("a,kjab,b->j", y, data.products[judged], y)
+        errors.append(squares / data.part_counts[judged].sum(axis=0))
+    return float(np.mean(np.array(errors) * check.weights**2))
+
+
+def test_changes_that_are_scored_together_have_the_scores_of_fits_one_by_one():
+    guess = ist.library.pendulum(2, masses=[1.0, 1.0], damping=0.1)
+    layout = Layout.of(guess, OF_JOINT, False, {})
+    rows = Rows(*driven(guess.set("joint/friction", [0.4, 0.2]).set("joint/torque_offset", 0.3)))
+    kept, known = np.concatenate([layout.links, layout.terms]), layout.described(guess)
+    data = torque_data(guess, [rows], OF_JOINT).columns(kept, known)
+    links = scaled_links(known[layout.links].reshape(-1, 10))
+    limits = layout.limits(known[layout.terms])
+    check = CrossValidation(data, *links, limits, np.array([0.05, 0.07]))
+    states = [
+        layout.begin(check, words)
+        for words in ((), ("offset",), ("friction", "offset"), OF_JOINT[:5])
+    ]
+    for prior in (1.0, 1e3):
+        alone = [left_out(check, state, prior) for state in states]
+        np.testing.assert_allclose(check.scores(states, prior), alone, rtol=1e-6)
+        errors = check.errors(states, prior) * check.weights**2
+        np.testing.assert_allclose(errors.mean(axis=(1, 2)), alone, rtol=1e-6)
+
+
 def test_a_base_that_is_not_level_turns_gravity_and_keeps_its_size(kept):
     np.testing.assert_allclose(kept.model.gravity[0], 0.3, atol=0.03)
     np.testing.assert_allclose(np.linalg.norm(kept.model.gravity), 9.81, rtol=1e-3)
@@ -223,7 +270,7 @@ def test_cogging_is_tried_only_where_a_whole_period_was_seen():
 
 def test_rows_whose_positions_and_velocities_contradict_each_other_are_left_out():
     q, v, a, tau = driven(ist.library.pendulum(2))
-    t = 12.0 / (PIECE - 1) * np.arange(PIECE)
+    t = 12.0 / (ROWS - 1) * np.arange(ROWS)
     motion = ist.Motion(t, q, v, {"joint/acceleration": a, "joint/motor_torque": tau})
     assert np.isfinite(torque_rows(ist.library.pendulum(2), motion).tau).all()
     v[100:120, 1] += 0.5
@@ -242,10 +289,10 @@ def test_masses_far_from_the_description_are_named():
 def test_torques_that_were_filtered_are_compared_with_filtered_ones():
     """Dry friction changes sign at once; a filter rounds that, and least squares without one finds too little."""
     model = ist.library.pendulum(2).set("joint/friction", 0.5)
-    q, v, a, tau = driven(model, rows=4 * PIECE)
-    sos = butter(5, 1.5, fs=4 * PIECE / 12.0, output="sos")
+    q, v, a, tau = driven(model, rows=4 * ROWS)
+    sos = butter(5, 1.5, fs=4 * ROWS / 12.0, output="sos")
     signals = {"joint/motor_torque": sosfiltfilt(sos, tau, axis=0), "joint/acceleration": a}
-    motion = ist.Motion(12.0 / (4 * PIECE) * np.arange(len(q)), q, v, signals)
+    motion = ist.Motion(12.0 / (4 * ROWS) * np.arange(len(q)), q, v, signals)
     guess = ist.library.pendulum(2)
     fits = [start_from_torque(guess, motion, joints=["friction"], lowpass=f) for f in (None, 1.5)]
     off = [np.abs(fit.model.joint_friction - 0.5).max() for fit in fits]

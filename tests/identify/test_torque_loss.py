@@ -64,6 +64,21 @@ def test_a_network_learns_friction_from_torques_alone(log):
     assert after < 0.05 * before
 
 
+def test_a_network_has_seen_only_rows_whose_torque_was_measured(log):
+    """Elsewhere it was not trained, and fades out."""
+    slow = np.abs(log.v) < 0.5
+    part = dataclasses.replace(
+        log, signals={"joint/motor_torque": np.where(slow[:, :1], TORQUE, np.nan)}
+    )
+    reads = "joint/velocity[joint_1]"
+    wire = ist.Wire("joint/passive_torque[joint_1]", reads, ist.MLP(2, 1))
+    hybrid = ist.Blueprint([wire]).attach(TRUTH, key=jax.random.key(0), data=log)
+    problem = ist.Problem(hybrid, part, free=["network/*"], loss="torque")
+    (network,) = problem.template.networks
+    np.testing.assert_allclose(np.abs(network.seen), 0.5, atol=0.05)
+    assert np.abs(log.v[:, 0]).max() > 1.0
+
+
 def test_a_log_without_torques_is_refused(log):
     bare = dataclasses.replace(log, signals={})
     with pytest.raises(BadLog, match="no torques to compare with"):
@@ -118,6 +133,7 @@ def test_whole_inertias_converge_within_thirty_steps_to_less_than_the_truth_leav
     with warnings.catch_warnings(action="ignore", category=FitWarning):  # of what is not determined
         fit = ist.fit(ist.Problem(ROBOT, noisy, free=free, loss="torque"))
     assert any("of the inertias of link/rod_1" in text for text in fit.undetermined)
+    assert fit.warnings[-1].endswith("would determine all that torques can show of the inertias.")
     assert fit.status == "converged"
     assert len(fit.history) <= 31
     assert fit.errors["joint/control"][1] <= np.sqrt(np.mean(np.square(noise)))

@@ -21,7 +21,7 @@ VALUES = {
     "joint/lower": 0.6, "joint/upper": 0.0, "joint/effort": 0.4, "joint/kp": 5.0, "joint/kd": 0.5,
     "joint/delay": 0.02, "joint/motor_constant": 0.5, "joint/torque_offset": 0.2, "joint/stiction": 0.3,
     "joint/load_friction": 0.2, "joint/cogging_sin": 0.4, "joint/cogging_cos": 0.4,
-    "joint/play": 0.1,
+    "joint/play": 0.1, "joint/bristle_deflection": 0.01,
 }  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def chain(**numbers) -> ist.Builder:
     return robot
 
 
-BARE = chain(stiction_speed=1.0, stiffness=2.0).model()
+BARE = chain(stiction_speed=1.0, stiffness=2.0, friction=0.1).model()
 FULL = chain(
     stiffness=2.0,
     rest=0.1,

@@ -148,6 +148,7 @@ def test_the_name_of_code_says_how_it_was_optimised(monkeypatch, what, other):
 
 def test_the_oldest_entries_go_where_there_are_too_many(place, monkeypatch):
     monkeypatch.setattr(store, "LARGEST", 2500)
+    monkeypatch.setattr(store, "OFTEN", 1)
     for k in range(4):
         store.write(f"entry{k}", {"k": k}, bytes(900))
         os.utime(place / f"entry{k}.code", (k, k))
@@ -157,7 +158,8 @@ def test_the_oldest_entries_go_where_there_are_too_many(place, monkeypatch):
     assert kept == {"entry0.code", "entry3.code"}
 
 
-def test_what_a_killed_process_left_is_swept_away(place):
+def test_what_a_killed_process_left_is_swept_away(place, monkeypatch):
+    monkeypatch.setattr(store, "OFTEN", 1)
     store.write("entry", {})
     left = place / f"entry{store.HALF}"
     left.write_bytes(b"half")

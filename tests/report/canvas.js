@@ -16,7 +16,7 @@ const pen = {
   fill() { drawn.push({ what: "fill", style: this.fill_, alpha: this.globalAlpha, path }); },
   stroke() { drawn.push({ what: "stroke", style: this.stroke_, alpha: this.globalAlpha, width: this.lineWidth, path }); },
   fillText(text, x, y) { drawn.push({ what: "text", style: this.fill_, text, at: [x, y] }); },
-  clearRect() { drawn.length = 0; },
+  strokeText() {}, clearRect() { drawn.length = 0; },
 };
 const elements = {};
 const element = id => elements[id] ||= {

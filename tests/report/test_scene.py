@@ -13,6 +13,7 @@ import pytest
 from isthmus.report.gather import runs_of
 from isthmus.report.scene import scene
 from isthmus.scene.packed import as_json
+from isthmus.scene.scene import TILT
 from tests.report.fits import real
 
 HERE = Path(__file__).parent
@@ -28,7 +29,7 @@ def test_a_run_has_as_many_pictures_measured_as_predicted():
         assert take.measured is not None
         assert take.predicted is not None
         assert take.measured.shape == take.predicted.shape
-    assert found.view == pytest.approx((-90.0, 0.0))
+    assert found.view == pytest.approx((-90.0, TILT))
     assert [mark.place for mark in found.trails] == [(0.0, 0.0, -1.0)]
 
 

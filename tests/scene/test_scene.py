@@ -19,7 +19,8 @@ from isthmus.scene.along import (
     velocities_along,
 )
 from isthmus.scene.packed import ALL, BYTES, LONGEST, as_json, packed_poses, stride
-from isthmus.scene.scene import Take, scene_of, view_of
+from isthmus.scene.scene import TILT, Take, scene_of, view_of
+from isthmus.viewer.worlds import still
 
 DT = 0.005
 
@@ -57,14 +58,14 @@ def test_packed_poses_come_back_within_a_pixel():
     assert np.all(whole[~known] == -32768)
 
 
-def test_flat_mechanisms_are_seen_square_and_others_obliquely():
+def test_flat_mechanisms_are_seen_nearly_square_and_others_obliquely():
     rng = np.random.default_rng(0)
     flat = lambda *axes: rng.standard_normal((200, 3)) * np.array(axes)
-    assert view_of(flat(1, 0, 1)) == pytest.approx((-90.0, 0.0))
-    assert view_of(flat(0, 1, 1)) == pytest.approx((0.0, 0.0))
+    assert view_of(flat(1, 0, 1)) == pytest.approx((-90.0, TILT))
+    assert view_of(flat(0, 1, 1)) == pytest.approx((0.0, TILT))
     assert view_of(flat(1, 1, 0)) == (-90.0, 90.0)
     assert view_of(flat(1, 1, 1)) == (-60.0, 20.0)
-    assert view_of(flat(1, 0, 0)) == (-90.0, 0.0)
+    assert view_of(flat(1, 0, 0)) == (-90.0, TILT)
 
 
 def test_every_link_of_the_library_has_something_to_draw():
@@ -108,8 +109,28 @@ def test_the_floor_is_the_ground_or_lies_under_all_that_is_seen():
     hanging = Take("", 0.1, poses_along(pendulum, np.zeros((1, 1))))
     scene = scene_of(pendulum, [hanging], most=100)
     assert not scene.has_ground
-    assert scene.floor == pytest.approx(scene.centre[2] - scene.reach, abs=1e-6)
-    assert scene_of(BALL, [], most=100).floor == 0.0
+    (floor,) = scene.planes
+    assert floor.origin[2] == pytest.approx(scene.centre[2] - scene.reach, abs=1e-6)
+    (ground,) = scene_of(BALL, [], most=100).planes
+    assert ground.is_level
+    assert ground.origin[2] == 0.0
+
+
+def test_a_slope_is_drawn_as_it_lies():
+    robot = ist.Builder("slope")
+    robot.add_link("block", mass=1.0, inertia=(1e-3, 1e-3, 1e-3, 0.0, 0.0, 0.0))
+    robot.add_joint_free("slide", None, "block")
+    robot.add_shape_sphere("block", 0.1)
+    robot.add_ground(0.5, (0.0, 0.3))
+    model = robot.model()
+    scene = scene_of(model, [still(model).take], most=100)
+    (slope,) = scene.planes
+    normal = slope.axes[2]
+    np.testing.assert_allclose(np.abs(normal), [np.sin(0.3), 0.0, np.cos(0.3)], atol=1e-9)
+    origin, _, _, packed_normal = json.loads(as_json(scene))["planes"][0]
+    np.testing.assert_allclose(packed_normal, normal, atol=1e-5)
+    middle = np.asarray(still(model).motion.q[0][:3])  # it lies on the slope, and not in it
+    assert (middle - origin) @ normal == pytest.approx(0.1, abs=2e-3)
 
 
 def test_networks_are_marked_at_the_joints_that_they_correct(key):
@@ -117,7 +138,7 @@ def test_networks_are_marked_at_the_joints_that_they_correct(key):
     model = ist.Blueprint([wire]).attach(ist.library.pendulum(2), key=key)
     marks = scene_of(model, [], most=100).wires
     assert [mark.link for mark in marks] == [0, 1]
-    assert "joint/torque" in marks[0].text
+    assert "joint/torque" in marks[0].about
 
 
 def test_a_page_of_a_large_robot_stays_within_its_bytes():

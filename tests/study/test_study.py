@@ -127,6 +127,7 @@ def test_faults_of_ground_and_contact_are_said_at_once():
     table = {
         "robot": "library:cube", "logs": "x.csv", "free": [{"name": "gravity"}], "ground": {"hight": 1.0},
         "contact": [{"kind": "glue"}, {"friction": "much", "frictoin": 1.0}], "impulses": {"order": "late"},
+        "pair": [{"first": "a", "frictoin": 1.0}, {"first": "a", "second": "b", "points": 3}],
     }  # fmt: skip
     with pytest.raises(BadStudy) as caught:
         ist.Study.from_table(table)
@@ -134,6 +135,7 @@ def test_faults_of_ground_and_contact_are_said_at_once():
     for words in (
         "[ground] does not know 'hight'. Did you mean 'height'?", "contact 1: kind must be one of 'impulse', 'penalty'",
         "contact 2: friction must be a number", "contact 2 does not know 'frictoin'", "[impulses]: order must be",
+        "pair 1 does not know 'frictoin'", "pair 1 has no second; name two shapes", "points must be 1, 2, 4 or 8",
     ):  # fmt: skip
         assert words in said
 

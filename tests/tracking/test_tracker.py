@@ -14,6 +14,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadArgument, BadFree, BadLog, BadOption, BadShape, BadStart, FitWarning
+from isthmus.tracking.setup import level_of
 from isthmus.tracking.step import step
 from tests.native.test_c import COMPILER, FLAGS, needs_a_compiler
 
@@ -99,6 +100,16 @@ def test_without_a_change_there_is_no_alarm_and_intervals_hold_the_truth(tracker
     low, high = np.array([track.interval(0.9)[:, -1, 0] for track in tracks]).T
     true = float(pendulum.get(MASS))
     assert 15 <= np.sum((low < true) & (true < high)) <= 20
+
+
+@pytest.mark.parametrize("count", [1, 6, 14])
+def test_false_alarms_of_many_measured_numbers_are_as_rare_as_of_one(count):
+    """At a level at which noise can be counted: 2.5 standard deviations."""
+    level = level_of(2.5, count)
+    noise = np.random.default_rng(0).standard_normal((200_000, count))
+    share = np.mean(np.abs(noise).max(axis=1) > level)
+    assert share == pytest.approx(0.0124, rel=0.06)
+    assert level_of(np.inf, count) == np.inf
 
 
 def test_a_log_is_its_samples_one_after_the_other_and_logs_side_by_side_are_single_ones(

@@ -39,6 +39,7 @@ def opened(swing, monkeypatch):
     panels = []
     monkeypatch.setattr("isthmus.viewer.view.Panel", lambda viewer: panels.append(Panel(viewer)))
     viewer = ist.view(ARM, swing, open_browser=False, port=9123)
+    viewer.playing = False
     yield viewer, panels[0]
     viewer.stop()
 
@@ -137,8 +138,16 @@ def test_shapes_frames_and_networks_can_be_hidden(opened):
 
 def test_several_motions_stand_side_by_side(swing):
     viewer = ist.view(ARM, [swing, swing[::2]], open_browser=False, port=9125)
-    places = [viewer.server.scene.get_handle_by_name(f"/world{k}").position[1] for k in (0, 1)]
-    assert places[1] - places[0] > viewer.scene.reach
+    names = [f"/world{k}" for k in (0, 1)]
+    places = [viewer.server.scene.get_handle_by_name(name).position for name in names]
+    assert (
+        places[1][0] - places[0][0] > 2.0 * viewer.scene.half[0]
+    )  # seen from −y, x is to the right
+    viewer.change("link/rod_2/mass", 2.0)  # in all worlds
+    viewer.chosen = 1
+    viewer.change("link/rod_1/mass", 3.0)  # in this one
+    assert [float(m.get("link/rod_2/mass")) for m in viewer.models] == [2.0, 2.0]
+    assert [float(m.get("link/rod_1/mass")) == 3.0 for m in viewer.models] == [False, True]
     viewer.stop()
 
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isthmus.blueprint.ranges import rows_outside
+from isthmus.blueprint.ranges import Rows, rows_outside
 from isthmus.identify.answer.quality import Errors
-from isthmus.identify.logs.log import Log, states_of
 from isthmus.model.model import Model
 from isthmus.phases import counted
 
@@ -52,9 +51,9 @@ class Comparison:
         return f"the networks do not lower the error of held-out motion: {fate}"
 
 
-def outside_of(model: Model, logs: Sequence[Log]) -> Outside:
+def outside_of(model: Model, motions: Sequence[Rows]) -> Outside:
     """Of all networks of the model whose range is known."""
-    found = [rows_outside(model, states_of(log)) for log in logs]
+    found = [rows_outside(model, rows) for rows in motions]
     rows = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
     return {name: (int(out.sum()), len(out)) for name, out in rows.items()}
 

@@ -13,6 +13,8 @@ from isthmus.losses.residuals import Channel
 
 Errors = dict[str, tuple[float, float]]
 """Root mean square of the differences of each signal [its unit]: before, after."""
+POOR = 0.5
+"""A fit whose error is more than this times that of predicting that nothing moves is called poor."""
 Differences = dict[str, np.ndarray]
 """Simulated less measured of each signal [its unit], (windows, rows, width); NaN where nothing is compared."""
 
@@ -54,6 +56,23 @@ def still(evaluation: Evaluation) -> Differences:
         found[c.text] = np.where(used[..., block], np.asarray(d), np.nan)
         place += c.size
     return found
+
+
+def poor_fit(evaluation: Evaluation, errors: Errors, where: str) -> str:
+    """A sentence on the first signal that is predicted hardly better than by nothing at all; empty: none is."""
+    for name, resting in still(evaluation).items():
+        after, least = errors[name][1], rms(resting)
+        if after > POOR * least:
+            return (
+                f"a poor fit: the error of {name} in {where} motion is {after / least:.2g} times that of predicting "
+                f"{nothing(evaluation.plan.torque)}."
+            )
+    return ""
+
+
+def nothing(torque: bool) -> str:
+    """What a fit is compared with, of torques or of motion."""
+    return "no torque at all" if torque else "that nothing moves"
 
 
 def _minus(c: Channel) -> Callable[..., Any]:

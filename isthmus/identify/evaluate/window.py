@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.dynamics.actuators import command_for
+from isthmus.dynamics.passive import bristles_after
 from isthmus.identify.evaluate.inputs import Inputs
 from isthmus.identify.parameters.groups import Setting
 from isthmus.identify.parameters.parameters import Parameters
@@ -293,6 +294,8 @@ def _backwards(
     seen = Signals(model, here.memory, dt)
     acting = forces(model, here, control, seen)
     tau = needed_torque(acting, a, seen)
+    if acting.bristles is not None:
+        seen.keep("bristles", bristles_after(acting.model, acting.bristles, acting.v, dt))
     if not seen.has(here.memory):  # a network reads a signal that only a step forward computes
         semi_implicit(acting, acceleration_under(acting, control, seen), dt, seen)
     return seen.remembered(here.memory), tau, acting

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from isthmus.dynamics.passive import bristles_after
 from isthmus.errors import BadLog
 from isthmus.identify.evaluate.window import Plan, Window
 from isthmus.identify.logs.log import Log, target
@@ -17,8 +18,11 @@ from isthmus.losses.windows import Span
 from isthmus.model.model import Model
 from isthmus.model.state import fresh_memory, prescribed_rows
 from isthmus.motion.motion import CONTROL
+from isthmus.types import Number
 
 ACCELERATION = "joint/acceleration"
+REMEMBERED = 200
+"""Rows before a window that tell how bristles are deflected where it begins."""
 
 
 def cut_windows(
@@ -130,7 +134,7 @@ def _window(
         q=log.start_q[a], v=log.start_v[a], time=np.asarray(log.time + a * log.dt), dt=np.asarray(log.dt),
         steps=np.asarray(span.steps, np.int64), run=np.asarray(span.run, np.int64),
         control=jax.tree.map(padded, log.control), target=np.nan_to_num(padded(targets)), weight=weight,
-        memory=commands_before(model, log, a), **more,
+        memory=memory_before(model, log, a), **more,
     )  # fmt: skip
 
 
@@ -165,9 +169,20 @@ def _without_given_rows(weight: np.ndarray, plan: Plan, span: Span) -> None:
         column += c.width
 
 
-def commands_before(model: Model, log: Log, first: int) -> Any:
-    """Commands before the window, for motors with a delay."""
+def bristles_along(model: Model, v: np.ndarray, dt: Number) -> np.ndarray:
+    """The state of bristles (dof,), −1 to 1, after rows of velocities [rad/s, m/s] that began with slack ones."""
+    state = np.zeros(model.dof)
+    for row in v:
+        state = bristles_after(model, state, row, dt)
+    return np.asarray(state)
+
+
+def memory_before(model: Model, log: Log, first: int) -> Any:
+    """Commands before the window, for motors with a delay; bristles as the measured motion has deflected them."""
     memory = fresh_memory(model)
+    if memory is not None and model.bristling:
+        before = np.nan_to_num(log.start_v[max(first - REMEMBERED, 0) : first])
+        memory |= {"bristles": bristles_along(model, before, log.dt)}
     if memory is None or not model.delay_steps or log.control.torque is None:
         return memory
     rows = np.arange(first - 1, first - 1 - model.delay_steps, -1)

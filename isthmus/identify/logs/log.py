@@ -45,10 +45,12 @@ class Log:
         return len(self.q)
 
 
-def states_of(log: Log) -> tuple[State, Control]:
-    """The states of a log, missing ones interpolated, and what acted, row by row."""
+def states_of(log: Log, rows: np.ndarray | slice = slice(None)) -> tuple[State, Control]:
+    """The states of a log, missing ones interpolated, and what acted, row by row; of all rows or some."""
     time = log.time + log.dt * np.arange(len(log))
-    return State(log.start_q, log.start_v, None, time), log.control
+    some = lambda x: np.asarray(x)[rows]
+    state = State(some(log.start_q), some(log.start_v), None, some(time))
+    return state, jax.tree.map(some, log.control)
 
 
 def as_runs(motions: Any) -> list[Motion]:
@@ -136,6 +138,14 @@ def target(model: Model, log: Log, channel: Channel) -> np.ndarray:
             f"{log.name}: {channel.text!r} has {counted(found.shape[1], 'number')} a row; needed are {channel.size}."
         )
     return found
+
+
+def compared_rows(model: Model, log: Log, channels: Sequence[Channel]) -> np.ndarray:
+    """Which rows have anything measured of these channels; all, if there are none."""
+    if not channels:
+        return np.ones(len(log), dtype=bool)
+    found = [np.isfinite(target(model, log, c)) for c in channels]
+    return np.any(np.concatenate(found, axis=1), axis=1)
 
 
 def _positions(model: Model, motion: Motion, name: str, rows: int) -> tuple[np.ndarray, bool]:

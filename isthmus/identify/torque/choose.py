@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from isthmus.identify.torque.data import BLOCKS, PARTS, TorqueData
 
@@ -76,14 +76,21 @@ class State:
 
 @dataclasses.dataclass(frozen=True)
 class Folds:
-    """Without the links: the fitted rows' products, and those of the judged rows of each degree of freedom."""
+    """For one weight of the prior: products of terms and torques without the links, and the links by them."""
 
     fitted: Float[np.ndarray, "folds t1 t1"]
-    judged: Float[np.ndarray, "folds dof t1 t1"]
+    """Of the fitted rows."""
+    judged: Float[np.ndarray, "folds t1 t1"]
+    """Of the judged rows, divided by noise and number of rows of each degree of freedom."""
+    links: Float[np.ndarray, "folds n t1"]
+    """The best change of the scaled links is `−links` times terms and −1."""
 
 
 class CrossValidation:
     """Errors of fits to parts of the data on the other parts.
+
+    One eigendecomposition of the links' products of each fold serves all weights of the prior, and all changes of the
+    terms are scored together.
 
     Args:
         data: columns are those of the links, of the terms, and the torques.
@@ -106,14 +113,29 @@ class CrossValidation:
 
     def show(self, data: TorqueData) -> None:
         """Takes this data from now on."""
-        size = data.products[:, :, -1, -1]
-        sums = lambda x: np.stack([x[judged].sum(axis=0) for judged in FOLDS])
-        self.judged_size, self.judged_rows = sums(size), sums(self.counts)
-        columns = np.einsum("kjaa->a", data.products)
+        self.data = data
+        columns = np.sum(data.factors**2, axis=(0, 1))
         self.felt = columns[self.links : -1] > ROUNDING * columns[-1]
-        self.whole = self._scaled(data.products.sum(axis=0))
-        self.judged = self._scaled(sums(data.products))
-        self._weigh_products()
+        self._weigh_rows()
+
+    def weigh(self, noise: Float[np.ndarray, " dof"]) -> None:
+        """Divides residuals by this noise from now on."""
+        self.weights = 1.0 / noise
+        self._weigh_rows()
+
+    def _weigh_rows(self) -> None:
+        rows = self.data.weighted(self.weights)
+        self.all_rows = self._scaled(rows.T @ rows)
+        self._folds: dict[float, Folds] = {}
+
+    def _summed(
+        self, weights: Float[np.ndarray, "... parts dof"]
+    ) -> Float[np.ndarray, "... p1 p1"]:
+        """The weighted sum of all products, for scaled numbers of the links."""
+        flat = weights.reshape(-1, self.counts.size) @ self.data.products.reshape(
+            self.counts.size, -1
+        )
+        return self._scaled(flat.reshape(*weights.shape[:-2], *self.data.products.shape[-2:]))
 
     def _scaled(self, products: Float[np.ndarray, "... p1 p1"]) -> Float[np.ndarray, "... p1 p1"]:
         """The products for scaled numbers of the links, as changes from their start."""
@@ -124,46 +146,66 @@ class CrossValidation:
         out[..., -1, :] -= self.start @ out[..., :n, :]
         return out
 
-    def weigh(self, noise: Float[np.ndarray, " dof"]) -> None:
-        """Divides residuals by this noise from now on."""
-        self.weights = 1.0 / noise
-        self._weigh_products()
-
-    def _weigh_products(self) -> None:
-        weighted = lambda x: np.einsum("...jab,j->...ab", x, self.weights**2)
-        self.weighted = weighted(self.whole), weighted(self.judged)
-        self._folds: dict[float, Folds] = {}
-
     def folds(self, prior: float) -> Folds:
         """The folds with this weight of the prior."""
+        if not self._folds:
+            self._split()
         if prior not in self._folds:
-            whole, judged = self.weighted
-            parts = [
-                self._reduced(whole - out, own, prior)
-                for out, own in zip(judged, self.judged, strict=True)
-            ]
-            self._folds[prior] = Folds(*(np.stack(x) for x in zip(*parts, strict=True)))
+            values, axes, cross, own = self._fitted
+            A, B, C = self._judged
+            K = cross / (values + prior)[:, :, None]
+            half = np.swapaxes(K, 1, 2) @ (0.5 * (A @ K) - B)
+            judged = C + half + np.swapaxes(half, 1, 2)
+            fitted = own - np.swapaxes(cross, 1, 2) @ K
+            self._folds[prior] = Folds(fitted, judged, axes @ K)
         return self._folds[prior]
 
-    def errors(self, state: State, prior: float) -> Float[np.ndarray, "folds dof"]:
-        """Mean squared errors [N²·m², N²]; NaN where a fold has no row."""
-        folds = self.folds(prior)
-        x = self.solve(folds.fitted, state)
-        w = np.concatenate([x, np.full((len(x), 1), -1.0)], axis=1)
-        used = np.flatnonzero(w.any(axis=0))
-        some, w = folds.judged[:, :, used[:, None], used], w[:, None, used]
-        squares = np.sum((some @ w[..., None])[..., 0] * w, axis=2)
-        squares = np.maximum(squares, ROUNDING * self.judged_size)
-        rows = self.judged_rows
-        return np.where(rows > 0.0, squares / np.maximum(rows, 1.0), np.nan)
+    def _split(self) -> None:
+        """Products of fitted and of judged rows of each fold, along axes in which those of the fitted links are
+        diagonal."""
+        w, out, rows = self.weights**2, np.stack(FOLDS)[..., None], self._rows()
+        each = np.where(rows > 0.0, w / np.maximum(rows, 1.0), 0.0) / max(np.sum(rows > 0.0), 1)
+        self.least = ROUNDING * np.einsum(
+            "fkj,kj->", out * each[:, None], self.data.products[..., -1, -1]
+        )
+        n, rest, judged = self.links, self._summed(~out * w), self._summed(out * each[:, None])
+        values, axes = np.linalg.eigh(rest[:, :n, :n])
+        turned = np.swapaxes(axes, 1, 2)
+        self._fitted = values, axes, turned @ rest[:, :n, n:], rest[:, n:, n:]
+        self._judged = (
+            turned @ judged[:, :n, :n] @ axes,
+            turned @ judged[:, :n, n:],
+            judged[:, n:, n:],
+        )
 
-    def score(self, state: State, prior: float) -> float:
+    def _rows(self) -> Float[np.ndarray, "folds dof"]:
+        """How many rows are judged."""
+        return np.stack(FOLDS) @ self.counts
+
+    def errors(
+        self, states: Sequence[State], prior: float
+    ) -> Float[np.ndarray, "states folds dof"]:
+        """Mean squared errors [N²·m², N²]; NaN where a fold has no row."""
+        folds, rows = self.folds(prior), self._rows()
+        w = _with_torque(np.swapaxes(self.solve(folds.fitted, states), 0, 1))
+        links = (self.start - w @ np.swapaxes(folds.links, 1, 2)) @ self.scaling.T
+        w = np.concatenate([links, w], axis=2)[:, None]
+        judged = np.stack([self.data.products[own].sum(axis=0) for own in FOLDS])
+        squares = np.sum((w @ judged) * w, axis=3)
+        squares = np.maximum(squares, ROUNDING * judged[:, :, None, -1, -1])
+        rows = rows[..., None]
+        errors = np.where(rows > 0.0, squares / np.maximum(rows, 1.0), np.nan)
+        return np.moveaxis(errors, 2, 0)
+
+    def scores(self, states: Sequence[State], prior: float) -> Float[np.ndarray, " states"]:
         """The mean over folds and joints of squared errors in units of the noise."""
-        return float(np.nanmean(self.errors(state, prior) * self.weights**2))
+        folds = self.folds(prior)
+        w = _with_torque(np.swapaxes(self.solve(folds.fitted, states), 0, 1))
+        return np.maximum(np.sum((w @ folds.judged) * w, axis=(0, 2)), self.least)
 
     def rms(self, state: State, prior: float) -> Float[np.ndarray, " dof"]:
         """Root mean squared errors over all folds [N·m, N]; NaN where nothing was measured."""
-        errors = self.errors(state, prior)
+        errors = self.errors([state], prior)[0]
         count = np.sum(np.isfinite(errors), axis=0)
         mean = np.nansum(errors, axis=0) / np.maximum(count, 1)
         return np.sqrt(np.where(count > 0, mean, np.nan))
@@ -171,66 +213,74 @@ class CrossValidation:
     def best_prior(self, state: State, near: float | None = None) -> float:
         """The largest weight whose error is close to the least; of those near a given one, or of all."""
         tried = [p for p in PRIORS if near is None or near / NEAR < p < near * NEAR]
-        scores = [self.score(state, prior) for prior in tried]
+        scores = [self.scores([state], prior)[0] for prior in tried]
         return max(p for p, s in zip(tried, scores, strict=True) if s <= CLOSE * min(scores))
 
     def values(self, state: State, prior: float) -> Float[np.ndarray, " t"]:
         """The numbers of all terms, the fitted ones from all data."""
-        return self.solve(self._eliminated(self.weighted[0], prior)[0][None], state)[0]
+        return self.solve(self._eliminated(prior)[0][None], [state])[0, 0]
 
     def link_values(self, state: State, prior: float) -> Float[np.ndarray, " n"]:
         """The parameters of the links that go with `values`; realisable or not."""
-        _, K = self._eliminated(self.weighted[0], prior)
-        change = -K @ np.append(self.values(state, prior), -1.0)
+        change = -self._eliminated(prior)[1] @ np.append(self.values(state, prior), -1.0)
         return self.scaling @ (self.start + change)
 
-    def solve(
-        self, H: Float[np.ndarray, "folds t1 t1"], state: State
-    ) -> Float[np.ndarray, "folds t"]:
-        """The least squares of the fitted numbers; those that would leave their bounds are zero."""
-        x = np.tile(state.value, (len(H), 1))
-        left, fitted = np.arange(len(H)), np.tile(state.fitted, (len(H), 1))
-        while len(left):  # folds whose fitted numbers are not all inside their bounds yet
-            for group in _alike(fitted, left):
-                k = np.flatnonzero(fitted[group[0]])
-                x[group[:, None], k] = 0.0
-                own = H[group[:, None, None], k[:, None], k]
-                rows = H[group[:, None], k]
-                right = rows[..., -1] - (rows[..., :-1] @ x[group, :, None])[..., 0]
-                own[:, range(len(k)), range(len(k))] *= 1.0 + RIDGE
-                own[:, range(len(k)), range(len(k))] += 1e-300
-                x[group[:, None], k] = np.linalg.solve(own, right[..., None])[..., 0]
-            bad = fitted & ((self.terms.positive & (x < 0.0)) | (x > self.terms.most))
-            x[bad], fitted = 0.0, fitted & ~bad
-            left = np.flatnonzero(bad.any(axis=1) & fitted.any(axis=1))
-        return x
-
-    def _eliminated(self, G: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
-        """Products of terms and torques where the links have their best numbers, `−K` times those."""
-        n = self.links
+    def _eliminated(self, prior: float) -> tuple[np.ndarray, np.ndarray]:
+        """Of all rows: products of terms and torques where the links have their best numbers, `−K` times those."""
+        n, G = self.links, self.all_rows
         K = np.linalg.solve(G[:n, :n] + prior * np.eye(n), G[:n, n:])
         return G[n:, n:] - G[n:, :n] @ K, K
 
-    def _reduced(
-        self, G: np.ndarray, judged: np.ndarray, prior: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Products of terms and torques, of fitted and judged rows, without the links."""
-        H, K = self._eliminated(G, prior)
-        P = np.concatenate([-K, np.eye(len(H))])
-        out = np.empty((len(judged), *H.shape))
-        for k, own in enumerate(judged):
-            felt = np.flatnonzero(np.diagonal(own))  # a joint feels few of the columns
-            out[k] = P[felt].T @ own[np.ix_(felt, felt)] @ P[felt]
-        return H, out
+    def solve(
+        self, H: Float[np.ndarray, "folds t1 t1"], states: Sequence[State]
+    ) -> Float[np.ndarray, "states folds t"]:
+        """The least squares of the fitted numbers; those that would leave their bounds are zero."""
+        values, where = (
+            np.stack(x) for x in zip(*((s.value, s.fitted) for s in states), strict=True)
+        )
+        values[where] = 0.0
+        x = np.repeat(values, len(H), axis=0)
+        fitted, fold = np.repeat(where, len(H), axis=0), np.tile(np.arange(len(H)), len(states))
+        known = np.swapaxes(values @ H[:, :-1, :-1], 0, 1)  # torques of what is not fitted
+        right = (H[None, :, :-1, -1] - known).reshape(x.shape)
+        left = np.flatnonzero(fitted.any(axis=1))
+        while len(left):  # systems whose fitted numbers are not all inside their bounds yet
+            some = fitted[left]
+            best = _least_squares(H, fold[left], right[left], some)
+            bad = some & ((self.terms.positive & (best < 0.0)) | (best > self.terms.most))
+            x[left] = np.where(some, np.where(bad, 0.0, best), x[left])
+            fitted[left] = some & ~bad
+            left = left[bad.any(axis=1) & fitted[left].any(axis=1)]
+        return x.reshape(len(states), len(H), -1)
 
 
-def _alike(fitted: Bool[np.ndarray, "folds t"], left: np.ndarray) -> list[np.ndarray]:
-    """The folds `left`, those with the same fitted numbers together; none where nothing is fitted."""
-    groups: dict[bytes, list[int]] = {}
-    for fold in left.tolist():
-        if fitted[fold].any():
-            groups.setdefault(fitted[fold].tobytes(), []).append(fold)
-    return [np.array(group) for group in groups.values()]
+def _least_squares(
+    H: Float[np.ndarray, "folds t1 t1"],
+    fold: Int[np.ndarray, " systems"],
+    right: Float[np.ndarray, "systems t"],
+    fitted: Bool[np.ndarray, "systems t"],
+) -> Float[np.ndarray, "systems t"]:
+    """The best of the fitted numbers, zero elsewhere; smaller systems have rows of the identity in addition."""
+    most, size = int(fitted.sum(axis=1).max()), H.shape[-1]
+    k = np.argsort(~fitted, axis=1, kind="stable")[:, :most]
+    used = np.take_along_axis(fitted, k, axis=1)
+    rows = (fold[:, None] * size + k) * size
+    own = np.take(H, rows[:, :, None] + k[:, None]) * (used[:, :, None] & used[:, None])
+    diagonal = np.arange(most)
+    own[:, diagonal, diagonal] = own[:, diagonal, diagonal] * (1.0 + RIDGE) + np.where(
+        used, 1e-300, 1.0
+    )
+    found = np.linalg.solve(
+        own, np.where(used, np.take_along_axis(right, k, axis=1), 0.0)[..., None]
+    )
+    out = np.zeros(right.shape)
+    np.put_along_axis(out, k, found[..., 0], axis=1)
+    return out
+
+
+def _with_torque(x: Float[np.ndarray, "... t"]) -> Float[np.ndarray, "... t1"]:
+    """Numbers and the factor −1 of the torques."""
+    return np.concatenate([x, np.full((*x.shape[:-1], 1), -1.0)], axis=-1)
 
 
 def choose(check: CrossValidation, state: State) -> tuple[State, float]:
@@ -253,7 +303,7 @@ def _searched(
     """Changes that pay, until there are none."""
     prior = check.best_prior(state, near)
     for _ in range(ROUNDS):
-        now = check.score(state, prior)
+        now = float(check.scores([state], prior)[0])
         changes = _improvements(check, state, prior, now)
         if not changes:
             break
@@ -263,14 +313,14 @@ def _searched(
                 homes.add(home)
                 together = together.changed(*change)
         one = state.changed(*changes[0][2])
-        state = min((one, together), key=lambda s: check.score(s, prior))
+        state = (one, together)[int(np.argmin(check.scores((one, together), prior)))]
         prior = check.best_prior(state, prior)
     return state, prior
 
 
 def _improvements(check: CrossValidation, state: State, prior: float, now: float) -> list:
     """Changes that pay, the best one first: gain, degree of freedom, arguments of `State.changed`."""
-    found, terms = [], check.terms
+    tried, terms = [], check.terms
     for group, home, rivals in zip(terms.groups, terms.homes, terms.rivals, strict=True):
         columns = list(group)
         if not check.felt[columns].any():
@@ -282,10 +332,15 @@ def _improvements(check: CrossValidation, state: State, prior: float, now: float
                 continue
             simpler = is_fitted and not np.any(value)
             needed = now * len(group) * (-LOSS if simpler else GAIN)
-            change = (group, fitted, value, rivals if fitted else ())
-            gain = now - check.score(state.changed(*change), prior)
-            if gain > needed:
-                found.append((gain - needed, home, change))
+            tried.append((needed, home, (group, fitted, value, rivals if fitted else ())))
+    if not tried:
+        return []
+    gains = now - check.scores([state.changed(*change) for *_, change in tried], prior)
+    found = [
+        (gain - needed, home, change)
+        for gain, (needed, home, change) in zip(gains.tolist(), tried, strict=True)
+        if gain > needed
+    ]
     return sorted(found, key=lambda change: -change[0])
 
 

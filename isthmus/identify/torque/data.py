@@ -25,7 +25,7 @@ from isthmus.model.model import Model
 from isthmus.simulate.engine import compiled
 from isthmus.types import AnyArray
 
-PIECE = 512
+PIECE = 2048
 """Rows at a time."""
 BLOCKS = 5
 """Blocks of time into which every motion is cut; each has a slow and a fast half."""
@@ -58,7 +58,7 @@ class TorqueData:
     counts: Float[np.ndarray, " dof"]
     """Rows that were measured."""
     products: Float[np.ndarray, "parts dof p1 p1"]
-    """`[Y | τ]ᵀ [Y | τ]` of each part: block `part // 2` of time, in it the slow (0) or fast (1) rows."""
+    """`[Y | τ]ᵀ [Y | τ]` of each part: block `part // 2` of time, in it the slow (0) or fast (1) rows. Or of none."""
     part_counts: Float[np.ndarray, "parts dof"]
 
     def residual(self, pi: Float[np.ndarray, " p"]) -> Float[np.ndarray, " dof"]:
@@ -74,14 +74,14 @@ class TorqueData:
     def columns(self, kept: np.ndarray, known: Float[np.ndarray, " p"]) -> TorqueData:
         """Only some of the parameters; the others have their `known` values."""
         others = np.setdiff1d(np.arange(len(known)), kept)
-        last = np.zeros(len(known) + 1)  # of the new columns, as a combination of the old ones
-        last[others], last[-1] = -known[others], 1.0
-        joined = lambda x, end: np.concatenate([x[..., kept], end[..., None]], axis=-1)
-        half = joined(self.products, self.products @ last)
-        products = np.swapaxes(joined(np.swapaxes(half, -1, -2), last @ half), -1, -2)
-        return dataclasses.replace(
-            self, factors=joined(self.factors, self.factors @ last), products=products
+        others = others[known[others] != 0.0]
+        rows = lambda x: np.concatenate(
+            [x[..., kept, :], x[..., -1:, :] - known[others] @ x[..., others, :][..., None, :, :]],
+            axis=-2,
         )
+        turned = lambda x: np.swapaxes(x, -1, -2)
+        factors, products = turned(rows(turned(self.factors))), rows(turned(rows(self.products)))
+        return dataclasses.replace(self, factors=factors, products=products)
 
 
 def torque_data(
@@ -92,8 +92,9 @@ def torque_data(
     tilt: bool = False,
     ripples: Sequence[tuple[int, int]] = (),
     lowpass: float | None = None,
+    by_part: bool = True,
 ) -> TorqueData:
-    """The data of motions; NaN torques were not measured.
+    """The data of motions, with products of each part if asked for; NaN torques were not measured.
 
     With `tilt`, two columns more: the torques of gravity of 1 m/s² along the axes of `horizontal(model)`. Two more for
     each cogging in `ripples`: the degree of freedom, and periods in a turn. `lowpass` [Hz]: `Y` goes through the filter
@@ -109,24 +110,27 @@ def torque_data(
     model = eqx.tree_at(lambda m: m.networks, model, ())
     parts = iter(parts_of(motions))
     factors, counts = np.zeros((model.dof, 0, 0)), np.zeros((PARTS, model.dof))
-    products = np.zeros(())
+    products = np.zeros(0)
     for motion in motions:
         part = next(parts)
         for where, piece, used in _pieces(model, motion, joints, tilt, ripples, lowpass):
             if not factors.size:
                 factors = np.zeros((model.dof, piece.shape[2], piece.shape[2]))
-                products = np.zeros((PARTS, *factors.shape))
-            for j, felt in enumerate(np.any(piece != 0.0, axis=0)):
-                columns = np.flatnonzero(felt | np.any(factors[j] != 0.0, axis=0))
-                own, parts_j = piece[used[:, j], j][:, columns], part[where][used[:, j]]
+                products = np.zeros((PARTS if by_part else 0, *factors.shape))
+            order = np.argsort(part[where], kind="stable")
+            for j, felt in enumerate(np.any(piece, axis=0)):
+                columns = np.flatnonzero(felt | np.any(factors[j], axis=0))
+                chosen = order[used[order, j]]
+                own = np.take(piece[chosen, j], columns, axis=1)
                 _add_rows(factors[j], own, columns)
-                for k in np.unique(parts_j):
-                    some = own[parts_j == k]
+                ends = np.searchsorted(part[where][chosen], np.arange(PARTS + 1))
+                counts[:, j] += np.diff(ends)
+                for k in np.flatnonzero(np.diff(ends)) if len(products) else ():
+                    some = own[ends[k] : ends[k + 1]]
                     products[k, j][np.ix_(columns, columns)] += some.T @ some
-                    counts[k, j] += len(some)
     if not counts.any():
         raise BadMotion("no torque was measured while its joint was off its stops.")
-    return TorqueData(factors, counts.sum(axis=0), products, counts)
+    return TorqueData(factors, counts.sum(axis=0), products, counts[: len(products)])
 
 
 def parts_of(motions: Sequence[Rows]) -> list[Int[np.ndarray, " rows"]]:

@@ -13,8 +13,8 @@ import dataclasses
 import math
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.linalg import solve_triangular
 
 STEPS = 200
 """Of Newton's method at most; some twenty are needed."""
@@ -165,7 +165,7 @@ def _directions(
     data = np.column_stack([here.seen(A), b - A @ here.scaled(), np.zeros_like(b)])
     forces = np.column_stack([np.diag(floor), -weight * here.slope() / floor, here.inward()])
     R = _triangle(np.vstack([data, forces]))[:n]
-    return R[:, :n], solve_triangular(R[:, :n], R[:, n:])
+    return R[:, :n], scipy.linalg.solve_triangular(R[:, :n], R[:, n:])
 
 
 def _aimed(here: Point, directions: np.ndarray, weight: float) -> tuple[np.ndarray, float, float]:

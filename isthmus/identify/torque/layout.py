@@ -113,35 +113,31 @@ class Layout:
 
     def news(self, check: CrossValidation, state: State, prior: float) -> tuple[Term, ...]:
         """For each term: where it is fitted, where zero is better than the description, and the errors."""
-        return tuple(
-            self._term(check, state, prior, name)
-            for name in (
-                *self.tried,
-                *([COGGING] if self.ripples else []),
-                *([TILT] if len(self.tilt) else []),
-            )
-        )
-
-    def _term(self, check: CrossValidation, state: State, prior: float, name: str) -> Term:
         places = [*self.places, *((TILT, -1) for _ in self.tilt)]
-        own = np.array([place[0] == name for place in places], dtype=bool)
-        fitted = own & state.fitted
-        described = check.terms.described
-        zero = own & ~fitted & (state.value == 0.0) & (described != 0.0)
-        if fitted.any():
-            where, other = (
-                fitted,
-                State(state.fitted & ~own, np.where(fitted, described, state.value)),
-            )
-        else:
-            where, other = own, State(state.fitted | self._first(own), state.value)
-        dofs = [k for k in dict.fromkeys(places[i][1] for i in np.flatnonzero(where)) if k >= 0]
-        mean = lambda s: _rms(check.errors(s, prior), dofs)
-        errors = mean(state), mean(other)
+        tried = (*self.tried, *dict.fromkeys(name for name, _ in places[len(self.joints) :]))
+        owns = [np.array([place[0] == name for place in places], dtype=bool) for name in tried]
+        others = [self._other(check, state, own) for own in owns]
+        now, *errors = check.errors([state, *others], prior)
         names = lambda mask: tuple(
             dict.fromkeys(self.dofs[places[i][1]] if places[i][1] >= 0 else "base" for i in np.flatnonzero(mask))
         )  # fmt: skip
-        return Term(name, names(fitted), names(zero), errors if fitted.any() else errors[::-1])
+        out = []
+        for name, own, other in zip(tried, owns, errors, strict=True):
+            fitted = own & state.fitted
+            zero = own & ~fitted & (state.value == 0.0) & (check.terms.described != 0.0)
+            where = fitted if fitted.any() else own
+            dofs = [k for k in dict.fromkeys(places[i][1] for i in np.flatnonzero(where)) if k >= 0]
+            both = _rms(now, dofs), _rms(other, dofs)
+            out.append(Term(name, names(fitted), names(zero), both if fitted.any() else both[::-1]))
+        return tuple(out)
+
+    def _other(self, check: CrossValidation, state: State, own: np.ndarray) -> State:
+        """The state without these numbers of a term, or with them where none is fitted."""
+        fitted = own & state.fitted
+        if fitted.any():
+            value = np.where(fitted, check.terms.described, state.value)
+            return State(state.fitted & ~own, value)
+        return State(state.fitted | self._first(own), state.value)
 
     def _first(self, own: np.ndarray) -> np.ndarray:
         """Of the numbers of a term, the cogging of fewest periods only: a joint has one."""

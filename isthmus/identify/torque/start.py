@@ -87,7 +87,7 @@ def start_from_torque(
     window: int = 9,
     order: int = 3,
 ) -> TorqueFit:
-    """`torque_fit` of recorded motions; a good start for `fit`, in seconds once compiled.
+    """`torque_fit` of recorded motions; a good start for `fit`, in a second once compiled.
 
     The signal called `torque` is that of the motors (for a robot that obeys its commands, `joint/control`).
     Accelerations are the signal `joint/acceleration` where there is one, else slopes of polynomials of this `order`
@@ -165,12 +165,12 @@ def fit_rows(
     tried = OF_JOINT if joints is None else ordered(joints)
     can_tilt = joints is None and bool(single(model).all()) and bool(np.any(model.gravity))
     layout = Layout.of(model, tried, can_tilt, turned(model, rows) if joints is None else {})
-    load = lambda m: torque_data(
+    load = lambda m, by_part: torque_data(
         dataclasses.replace(m, cogging=model.cogging),  # what is found of it is in columns
-        rows, tried, tilt=can_tilt, ripples=layout.ripples, lowpass=lowpass,
+        rows, tried, tilt=can_tilt, ripples=layout.ripples, lowpass=lowpass, by_part=by_part,
     )  # fmt: skip
     with on_one_thread():
-        data = load(model)
+        data = load(model, True)
         check = _cross_validation(model, layout, data)
         if joints is None:
             state, best = choose(check, layout.begin(check, USUAL))
@@ -184,7 +184,8 @@ def fit_rows(
             tilt := chosen.tilt.any()
         ):  # its columns are those of the old masses: once more with the new ones
             first = _tilted(model, chosen.tilt)
-            data = load(_with_links(first, layout, check.link_values(state, chosen.prior)))
+            links = check.link_values(state, chosen.prior)
+            data = load(_with_links(first, layout, links), False)
             check.show(_candidates(model, layout, data))
         level = _tilted(first, chosen.tilt) if tilt else model
         found, base, numbers, rms = _nearest(model, level, data, chosen)

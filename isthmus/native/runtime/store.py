@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import struct
@@ -23,6 +24,9 @@ LARGEST = 512 * 1024 * 1024
 """Bytes that the folder may hold; what was not used for longest goes first."""
 ABANDONED = 3600.0
 """Seconds after which a half-written file is removed: its writer has been killed."""
+OFTEN = 64
+"""A process looks through the folder at the first entry that it writes, and then once in so many."""
+_written = itertools.count()
 
 
 def folder() -> Path | None:
@@ -88,7 +92,8 @@ def write(name: str, header: dict[str, Any], body: bytes = b"") -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(packed(header, body))
         os.replace(half, place / f"{name}{SUFFIX}")
-        trim(place)
+        if next(_written) % OFTEN == 0:
+            trim(place)
     except OSError:
         with contextlib.suppress(OSError):
             if half is not None:

@@ -98,14 +98,15 @@
     return true;
   };
   const triangle = (s, i) => [3 * s.faces[i], 3 * s.faces[i + 1], 3 * s.faces[i + 2]];
-  const shaded = (base, light) => `rgb(${base.map(c => Math.round(Math.min(255, c * (0.5 + 0.55 * light)))).join(" ")})`;
+  const shaded = (base, light) => `rgb(${base.map(c => Math.round(Math.min(255, c * (0.66 + 0.42 * light)))).join(" ")})`;
+  const tinted = (base, link) => base.map(c => c + (link % 2 ? 0.32 : 0.08) * (255 - c));  // neighbours can be told apart
 
   // the surface, far triangles first, brighter where it faces the light above the viewer's left shoulder
   const body = (poses, k, base) => {
     const drawn = [];
     for (const s of solids) {
       if (!project(s, poses, k)) continue;
-      const p = s.seen, own = s.colour ? s.colour.map(c => 255 * c) : base;
+      const p = s.seen, own = s.colour ? s.colour.map(c => 255 * c) : tinted(base, s.link);
       for (let i = 0; i < s.faces.length; i += 3) {
         const [a, b, c] = triangle(s, i);
         const u = [p[b] - p[a], p[a + 1] - p[b + 1], zoom * (p[b + 2] - p[a + 2])];
@@ -125,7 +126,7 @@
       pen.fill(); pen.stroke();
     }
   };
-  // the outline of all that was measured, in one colour
+  // the outline of all that was measured, in one colour, behind what was predicted: it is seen where they differ
   const ghost = (poses, k, colour) => {
     pen.beginPath();
     for (const s of solids) {
@@ -139,7 +140,7 @@
         pen.closePath();
       }
     }
-    pen.globalAlpha = 0.38; pen.fillStyle = colour; pen.fill(); pen.globalAlpha = 1;
+    pen.globalAlpha = 0.45; pen.fillStyle = colour; pen.fill(); pen.globalAlpha = 1;
   };
   const trail = (poses, k, colour) => {
     const back = Math.ceil(1.2 / run.seconds);
@@ -181,21 +182,25 @@
       const f = frame(poses, k, link);
       if (!f) continue;
       const [x, y] = seen(placed(f, place));
-      pen.fillStyle = colours.wire;
-      trace([[x - 5, y], [x, y - 5], [x + 5, y], [x, y + 5]], true); pen.fill();
-      if (scene.wires.length <= 8) text.split("\n").forEach((line, i) => pen.fillText(line, x + 9, y + 14 * i));
+      pen.fillStyle = colours.wire; pen.strokeStyle = colours.card; pen.lineWidth = 3; pen.lineJoin = "round";
+      trace([[x - 6, y], [x, y - 6], [x + 6, y], [x, y + 6]], true); pen.stroke(); pen.fill();
+      if (scene.wires.length <= 8) text.split("\n").forEach((line, i) => { pen.strokeText(line, x + 10, y + 14 * i); pen.fillText(line, x + 10, y + 14 * i); });
     }
   };
-  // the floor to the edges of the canvas, in squares of 1, 2 or 5 times a power of ten
-  const floor = () => {
+  // planes to the edges of the canvas, in squares of 1, 2 or 5 times a power of ten; slopes and walls around the motion
+  const planes = () => {
     const wide = Math.max(1.2 * scene.reach, 0.75 * size[0] / zoom), raw = Math.max(scene.reach / 3, wide / 40);
     const ten = Math.pow(10, Math.floor(Math.log10(raw))), cell = ten * [1, 2, 5, 10].find(m => m * ten >= raw);
-    const z = scene.floor, [cx, cy] = scene.centre.map(x => Math.round(x / cell) * cell), count = Math.ceil(wide / cell);
     pen.strokeStyle = colours.grid; pen.lineWidth = scene.ground ? 1.4 : 1;
-    for (let i = -count; i <= count; i++) {
-      const a = i * cell, b = count * cell;
-      trace([seen([cx + a, cy - b, z]), seen([cx + a, cy + b, z])]); pen.stroke();
-      trace([seen([cx - b, cy + a, z]), seen([cx + b, cy + a, z])]); pen.stroke();
+    for (const [origin, u, v, normal] of scene.planes) {
+      const d = scene.centre.map((x, i) => x - origin[i]), middle = [u, v].map(a => Math.round(dot(d, a) / cell) * cell);
+      const count = Math.ceil((normal[2] > 0.999 ? wide : 2 * scene.reach) / cell), b = count * cell;
+      const at = (x, y) => seen([0, 1, 2].map(i => origin[i] + (middle[0] + x) * u[i] + (middle[1] + y) * v[i]));
+      for (let i = -count; i <= count; i++) {
+        const a = i * cell;
+        trace([at(a, -b), at(a, b)]); pen.stroke();
+        trace([at(-b, a), at(b, a)]); pen.stroke();
+      }
     }
     pen.fillStyle = colours.muted; pen.font = "12px system-ui, sans-serif"; pen.textAlign = "right"; pen.textBaseline = "bottom";
     pen.fillText(`squares of ${Number(cell.toPrecision(2))} m`, size[0] - 10, size[1] - 8);
@@ -214,10 +219,10 @@
     const k = Math.min(Math.floor(picture), run.pictures - 1);
     look();
     pen.clearRect(0, 0, size[0], size[1]);
-    floor();
+    planes();
     trail(run.measured, k, colours.measured);
     trail(run.predicted, k, colours.predicted);
-    if (run.predicted) { body(run.predicted, k, colours.predictedRgb); ghost(run.measured, k, colours.measured); }
+    if (run.predicted) { ghost(run.measured, k, colours.measured); body(run.predicted, k, colours.predictedRgb); }
     else body(run.measured, k, colours.measuredRgb);
     contacts(k);
     wires(run.predicted || run.measured, k);
@@ -229,7 +234,7 @@
   const theme = () => {
     const style = getComputedStyle(document.documentElement), value = name => style.getPropertyValue(name).trim();
     const rgb = text => { pen.fillStyle = text; return [1, 3, 5].map(i => parseInt(pen.fillStyle.slice(i, i + 2), 16)); };
-    colours = { measured: value("--measured"), predicted: value("--predicted"), grid: value("--line"), muted: value("--muted"), force: value("--accent"), wire: value("--wire") };
+    colours = { measured: value("--measured"), predicted: value("--predicted"), grid: value("--line"), muted: value("--muted"), force: value("--accent"), wire: value("--wire"), card: value("--card") };
     colours.measuredRgb = rgb(colours.measured); colours.predictedRgb = rgb(colours.predicted);
     draw();
   };

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import isthmus as ist
+from isthmus.cli.models import load_model
 from isthmus.errors import DescriptionWarning, ExportWarning
 from isthmus.export.mjcf import to_mjcf
+from isthmus.study.build import load_robot
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -42,6 +44,30 @@ def test_pairs_of_an_mjcf_touch_whatever_masks_and_neighbours_say(arm):
     assert ist.load(arm).contact_kinds == ()
     plain = ist.with_contact(ist.load(arm), [], pairs=True)
     assert set(plain.rows("contact")) == {"upper+lower", "lower+ball"}
+
+
+def test_pairs_are_named_alike_in_load_studies_and_the_command_line(arm):
+    named = ist.Pair("upper", "ball", "penalty", friction=0.7)
+    table = {"first": "upper", "second": "ball", "kind": "penalty", "friction": 0.7}
+    study = {"robot": str(arm), "logs": "x.csv", "pair": [table]}
+    (of_study,) = ist.Study.from_table(study).pairs
+    assert of_study == named
+    of_study = load_robot(arm.parent, str(arm), pairs=(of_study,))
+    of_command = load_model(str(arm), pair=["upper+ball,kind=penalty,friction=0.7"])
+    for model in (ist.load(arm, pairs=named), of_study, of_command):
+        assert set(model.rows("contact")) == {
+            "upper+ball"
+        }  # neither the ground nor the file's pairs
+        assert (model.contact_kinds, float(model.contact_friction[0])) == (("penalty",), 0.7)
+    everything = load_model(str(arm), pair=["*+*"])
+    assert set(everything.rows("contact")) == {"upper+lower", "lower+ball"}
+
+
+def test_a_pair_that_is_named_replaces_that_of_the_file(arm):
+    model = ist.load(arm, contact="impulse", pairs=[ist.Pair("lower", "ball", friction=0.5)])
+    assert set(model.rows("contact")) == {"upper", "lower", "ball", "upper+lower", "lower+ball"}
+    assert set(model.get("contact/upper+lower/friction")) == {0.3}
+    assert model.get("contact/lower+ball/friction") == 0.5
 
 
 def test_numbers_of_a_pair_without_meaning_here_are_named_once(arm):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 
 import isthmus as ist
+from isthmus.contact.pairs.collect import pair_manifolds
+from isthmus.contact.pairs.manifold import FAR
 from isthmus.errors import (
     BadArgument,
     BadModel,
@@ -153,3 +156,16 @@ def test_a_start_in_another_body_is_named():
     q = np.r_[np.zeros(3), 1, np.zeros(3), 0.15, np.zeros(2), 1, np.zeros(3)]
     with pytest.warns(ist.errors.StepWarning, match=r"'a' 0.05 m deep in 'b'.*away from it"):
         ist.rollout(model, ist.State(q, np.zeros(12)), None, 1e-3, 1)
+
+
+@pytest.mark.parametrize("away", [0.2, 1.0])
+def test_boxes_that_are_far_apart_are_skipped(away):
+    pile = ist.Builder("pair")
+    for name in ("a", "b"):
+        pile.add_link(name, mass=1.0, inertia=(0.01, 0.01, 0.01))
+        pile.add_joint_free(f"{name}_flight", None, name)
+        pile.add_shape_box(name, (0.05, 0.05, 0.05), name=name)
+    model = ist.with_contact(pile.model(), [], pairs=True)
+    R, p = np.tile(np.eye(3), (3, 1, 1)), np.array([[0.0, 0.0, 0.0], [away, 0.0, 0.0], [0.0] * 3])
+    _, _, depth = jax.jit(lambda R, p: pair_manifolds(model, R, p, R[:2]))(R, p)
+    np.testing.assert_allclose(depth, FAR if away > 0.5 else 0.1 - away)
