@@ -30,6 +30,7 @@ from isthmus.experiments.acrobot_fits import (
     learned,
     own_zero,
     run_of,
+    with_terms,
     zeros_of,
 )
 from isthmus.experiments.acrobot_judge import (
@@ -190,7 +191,7 @@ def one(lab: Lab, runs: list[Run], settings: Settings) -> Part:
         settings.say(f"  without run {k}: {said} rad; terms: {', '.join(kept) or 'none'}")
     terms.append(chosen_terms(lab, runs, settings))
     both = identified(lab, runs, settings)
-    values = identified(lab, runs, settings, terms[-1], near=both.numbers)
+    values = with_terms(lab, runs, settings, terms[-1], both)
     whole = quiet_fit(values.problem, LevenbergMarquardt(steps=1), start=values.numbers)
     network = learned(values, runs, settings) if learns(settings) else None
     missed = misses(lab, runs, both, settings) | {"terms": values.error(POSITION)}
@@ -228,7 +229,7 @@ def unseen(
     """Errors of all methods on run `k`, all fitted and chosen without it; the terms that were chosen."""
     theirs, run, rest = made(lab, lab.numbers()), runs[k], [*runs[:k], *runs[k + 1 :]]
     found, terms = identified(lab, rest, settings), chosen_terms(lab, rest, settings)
-    best = identified(lab, rest, settings, terms, near=found.numbers) if terms else found
+    best = with_terms(lab, rest, settings, terms, found)
     zero = own_zero(best.model, run, settings)
     spreads = both_spreads(theirs, best.model, rest, settings)
     errors = with_numbers_of_the_run(theirs, best.model, run, zero, spreads, settings)

@@ -100,6 +100,20 @@ def identified(
     )
 
 
+def with_terms(
+    lab: Lab, runs: Sequence[Run], settings: Settings, terms: Sequence[str], plain: Values
+) -> Values:
+    """The better of two fits with `terms`: from the numbers without them, and from those of few windows.
+
+    Stiction has several minima.
+    """
+    if not terms:
+        return plain
+    few = identified(lab, runs, settings, terms, sparse=SPARSE, near=plain.numbers)
+    found = [identified(lab, runs, settings, terms, near=start.numbers) for start in (plain, few)]
+    return min(found, key=lambda values: values.loss)
+
+
 def problem_of(
     lab: Lab,
     runs: Sequence[Run],

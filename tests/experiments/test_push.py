@@ -34,7 +34,7 @@ FOUND = {
     "offset_x": 0.00111, "offset_y": 0.00005, "radius": 0.00476, "delay": 0.0057, "tip_friction": 0.3184,
     "tip_speed": 0.0542, "ground_friction": 0.4425, "spread": -1.3727,
 }  # fmt: skip
-"""Of the analytic model, by the study, from all 50 real pushes."""
+"""Of the analytic model, fitted to all 50 real pushes."""
 
 
 def standing(names: tuple[str, ...], places: np.ndarray) -> Pushes:
@@ -190,7 +190,7 @@ def test_simulated_pushes_go_through_the_whole_study(made, tmp_path):
 
 
 def test_the_analytic_model_predicts_real_pushes(shared_data):
-    """With the numbers that the study found."""
+    """With numbers that were fitted to them."""
     pushes = recorded(str(shared_data / "mit_push_abs.npz"))
     np.testing.assert_allclose(rms(squares(never_moves(pushes), pushes)), (14.2, 12.9), atol=0.15)
     far, turned = rms(squares(push_model.predict(pushes, batch(**FOUND))[0], pushes))

@@ -21,7 +21,8 @@ PARALLEL = 1e-12
 TIE = 1e-9
 """Share of a size within which faces are preferred to edges, and axes to the difference of two points."""
 CORNERS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
-EDGES = np.where(np.arange(15) >= 6, 1.0, 0.0)
+NEXT, LAST = np.array([1, 2, 0], np.int32), np.array([2, 0, 1], np.int32)
+"""The other two axes of a right-handed frame."""
 
 
 def boxes(a: Solid, b: Solid) -> tuple[AnyArray, AnyArray, AnyArray]:
@@ -56,19 +57,24 @@ def _best_axis(
 
     Rows: faces of the first box, faces of the second, then pairs of edges.
     """
-    ours = jnp.broadcast_to(jnp.eye(3, dtype=C.dtype)[:, None], (3, 3, 3))
-    edges = cross(ours, jnp.broadcast_to(C.T[None], (3, 3, 3))).reshape(9, 3)
-    square = jnp.sum(edges * edges, axis=1)
+    far, back = jnp.abs(C), mtv(C, t)
+    # an edge of the first box, a row of C, and one of the second, a column
+    along = t[LAST][:, None] * C[NEXT] - t[NEXT][:, None] * C[LAST]
+    reach = size[NEXT][:, None] * far[LAST] + size[LAST][:, None] * far[NEXT]
+    reach = reach + other[NEXT][None] * far[:, LAST] + other[LAST][None] * far[:, NEXT]
+    square = C[NEXT] ** 2 + C[LAST] ** 2
     parallel = square < PARALLEL
-    edges = edges / jnp.sqrt(jnp.where(parallel, 1.0, square))[:, None]
-    axes = jnp.concatenate([ours[:, 0], C.T, edges])
-    along = mv(axes, t)
-    turned = mv(C.T[None], axes)
-    reach = mv(jnp.abs(axes), size) + mv(jnp.abs(turned), other)
-    gaps = jnp.abs(along) - reach
-    usable = jnp.concatenate([jnp.ones(6, bool), ~parallel])
-    best = jnp.argmax(jnp.where(usable, gaps - scale * EDGES, -jnp.inf))
-    return axes[best] * jnp.where(along[best] <= 0.0, 1.0, -1.0), gaps[best], best
+    edges = (jnp.abs(along) - reach) / jnp.sqrt(jnp.where(parallel, 1.0, square)) - scale
+    ours, theirs = jnp.abs(t) - size - mv(far, other), jnp.abs(back) - other - mtv(far, size)
+    gaps = jnp.concatenate([ours, theirs, jnp.where(parallel, -jnp.inf, edges).reshape(9)])
+    best = jnp.argmax(gaps)
+    is_edge = best >= 6
+    row, column = jnp.where(is_edge, best // 3 - 2, best), C[:, best % 3]
+    own = jnp.where(row == np.arange(3), 1.0, 0.0)
+    n = jnp.where(best < 3, own, jnp.where(is_edge, cross(own, column), column))
+    length = jnp.sqrt(jnp.where(is_edge, jnp.sum(n * n), 1.0))
+    sign = jnp.where(jnp.sum(n * t) <= 0.0, 1.0, -1.0)
+    return n * (sign / length), jnp.max(gaps) + jnp.where(is_edge, scale, 0.0), best
 
 
 def _apart(

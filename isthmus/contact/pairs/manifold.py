@@ -45,7 +45,8 @@ def manifold(a: Solid, b: Solid, n: Vec3, on_a: Vec3, on_b: Vec3, count: int) ->
     if len(B.flat) > 2:
         parts.append(_clipped(A, B))
     if len(A.flat) > 2:
-        flat, own, other, valid = _clipped(B, A)
+        # clipped sides of the first box end where sides of the second cross them
+        flat, own, other, valid = (_within if a.kind == b.kind == "box" else _clipped)(B, A)
         parts.append((flat, other, own, valid))
     if {a.kind, b.kind} <= {"capsule", "cylinder"}:
         flat, own, other, valid = _beside(B, A)
@@ -85,6 +86,13 @@ class Seen(eqx.Module):
         x, y = self.flat - self.flat[:1], jnp.roll(self.flat, -1, axis=0) - self.flat[:1]
         return jnp.sum(x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0])
 
+    def inside(self, flat: AnyArray) -> AnyArray:
+        """How far points are on the inner side of each of its sides, times the length of the side [m²]."""
+        turn = jnp.where(self.area() >= 0.0, 1.0, -1.0)
+        side = jnp.roll(self.flat, -1, axis=0) - self.flat
+        away = flat[:, None] - self.flat[None]
+        return turn * (side[None, :, 0] * away[:, :, 1] - side[None, :, 1] * away[:, :, 0])
+
     def length2(self) -> AnyArray:
         """Square of its longest extent from its first corner [m²]."""
         return jnp.max(jnp.sum((self.flat - self.flat[:1]) ** 2, axis=1))
@@ -103,16 +111,7 @@ def _clipped(x: Seen, y: Seen) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     start, stop = x.flat[:sides], jnp.roll(x.flat, -1, axis=0)[:sides]
     low, high = x.height[:sides], jnp.roll(x.height, -1)[:sides]
     area = y.area()
-    turn = jnp.where(area >= 0.0, 1.0, -1.0)
-    edge = jnp.roll(y.flat, -1, axis=0) - y.flat
-    inside = lambda p: (
-        turn
-        * (
-            edge[None, :, 0] * (p[:, 1, None] - y.flat[None, :, 1])
-            - edge[None, :, 1] * (p[:, 0, None] - y.flat[None, :, 0])
-        )
-    )
-    before, after = inside(start), inside(stop)  # (side of x, side of y), positive inside
+    before, after = y.inside(start), y.inside(stop)
     change = after - before
     level = jnp.abs(change) <= 1e-14 * jnp.abs(area)
     cut = -before / jnp.where(level, 1.0, change)
@@ -126,6 +125,11 @@ def _clipped(x: Seen, y: Seen) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     twice = lambda z: jnp.concatenate([z, z])
     flat = twice(start) + share[:, None] * twice(stop - start)
     return flat, twice(low) + share * twice(high - low), y.at(flat), twice(valid)
+
+
+def _within(x: Seen, y: Seen) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+    """As `_clipped`: the corners of `x` within `y`."""
+    return x.flat, x.height, y.at(x.flat), jnp.all(y.inside(x.flat) >= 0.0, axis=1)
 
 
 def _beside(x: Seen, y: Seen) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
