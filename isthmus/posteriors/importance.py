@@ -136,7 +136,8 @@ def smoothed(log_ratio: Float[np.ndarray, " points"]) -> Weighted:
         khat, scale = pareto(np.maximum(excess, 1e-300))
         if np.isfinite(khat):
             share = (np.arange(tail) + 0.5) / tail
-            ratio[largest] = np.minimum(threshold + quantiles(share, khat, scale), 1.0)
+            with np.errstate(over="ignore"):  # a tail without bound, which the largest ratio cuts
+                ratio[largest] = np.minimum(threshold + quantiles(share, khat, scale), 1.0)
     return Weighted(ratio / ratio.sum(), float(khat), evidence)
 
 

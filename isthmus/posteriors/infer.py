@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,10 +16,10 @@ from isthmus.identify.fit import settings_of
 from isthmus.identify.problem import CROSS, Problem
 from isthmus.phases import phase
 from isthmus.posteriors.density import Density, Mode
-from isthmus.posteriors.laplace import Laplace, found_modes
+from isthmus.posteriors.laplace import Laplace
 from isthmus.posteriors.method import AbstractMethod, Asked, Draws
 from isthmus.posteriors.mixture import Mixture
-from isthmus.posteriors.modes import minima
+from isthmus.posteriors.modes import found_modes, minima
 from isthmus.posteriors.noise import ratios, told, unknown_noise, with_noise
 from isthmus.posteriors.nuts import NUTS
 from isthmus.posteriors.posterior import Posterior
@@ -98,19 +99,35 @@ def found_posterior(
     resume: Posterior | None = None,
     listen: Callable[[Posterior], Any] | None = None,
 ) -> Posterior:
-    """The posterior, without its warnings."""
-    lengthen = problem.kind.lengthen_horizon
+    """The posterior, without its warnings; stopped before there was a sample, the earlier one or an empty one."""
     density = Density.of(problem.evaluation)
+    try:
+        return _run(problem, density, method, {} if resume is None else resume.state, listen)
+    except KeyboardInterrupt as stop:
+        if resume is not None:
+            return dataclasses.replace(resume, complete=False)
+        none = np.zeros((0, density.size))
+        draws = Draws(none, (), np.zeros(0), complete=False, state=getattr(stop, "state", {}))
+        return _made(problem, density, draws, method, {}, [])
+
+
+def _run(
+    problem: Problem,
+    density: Density,
+    method: AbstractMethod,
+    state: dict[str, np.ndarray],
+    listen: Callable[[Posterior], Any] | None,
+) -> Posterior:
+    """Searches for modes where the method or the noise needs them, and samples."""
+    lengthen = problem.kind.lengthen_horizon
     starts, seed = getattr(method, "starts", 8), getattr(method, "seed", 0)
-    searches = isinstance(method, Laplace) or unknown_noise(problem)
     modes: list[Mode] = []
-    if searches:
+    if isinstance(method, Laplace) or unknown_noise(problem):
         with phase("searching for modes"):
-            modes = found_modes(density, starts, seed, lengthen)
+            modes = found_modes(density, starts, seed, lengthen, state)
     density, modes, noise, notes = _judged(problem, density, modes)
     make = lambda draws: _made(problem, density, draws, method, noise, notes)
     tell = None if listen is None else lambda draws: listen(make(draws)) if len(draws.U) else None
-    state = {} if resume is None else resume.state
     return make(method.run(Asked(density, modes, lengthen, state, tell)))
 
 

@@ -14,7 +14,7 @@ from isthmus.posteriors.coordinates import Points
 from isthmus.posteriors.density import Density, Mode
 from isthmus.posteriors.importance import Students, Weighted, efficiency, smoothed, systematic
 from isthmus.posteriors.method import AbstractMethod, Asked, Draws
-from isthmus.posteriors.modes import minima, refuse_undetermined, shares, starting_points
+from isthmus.posteriors.modes import found_modes, refuse_undetermined, shares
 from isthmus.posteriors.smc import SMC, without_prior
 
 ADAPT = 0.4
@@ -54,7 +54,7 @@ class Laplace(AbstractMethod):
         density, rng = asked.density, np.random.default_rng([self.seed, 1])
         with phase("searching for modes"):
             modes = list(asked.modes) or found_modes(
-                density, self.starts, self.seed, asked.lengthen
+                density, self.starts, self.seed, asked.lengthen, asked.state
             )
         refuse_undetermined(density, modes[0])
         with phase("resampling"):
@@ -88,11 +88,6 @@ class Laplace(AbstractMethod):
         found = self.otherwise.run(dataclasses.replace(asked, modes=modes))
         note = f"{said}; {type(self.otherwise).__name__} went on."
         return dataclasses.replace(found, khat=draws.khat, notes=(note, *found.notes))
-
-
-def found_modes(density: Density, starts: int, seed: int, lengthen: bool) -> list[Mode]:
-    """The distinct minima of a density, from so many starts."""
-    return minima(density, starting_points(density, starts, seed), lengthen=lengthen)
 
 
 def resampled(density: Density, modes: list[Mode], count: int, rng: np.random.Generator) -> Draws:

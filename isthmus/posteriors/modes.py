@@ -29,6 +29,14 @@ SPREAD = 0.5
 """Standard deviation of starts of numbers without prior or box, in units of their size."""
 
 
+class SearchStopped(KeyboardInterrupt):
+    """Ctrl-C while minima were searched for; `state` is what a later run goes on from."""
+
+    def __init__(self, U: Points) -> None:
+        super().__init__()
+        self.state = {"starts": U}
+
+
 def starting_points(density: Density, count: int, seed: int) -> Points:
     """The problem's own start, and points that cover the prior; starts of windows stay as measured."""
     c, start = density.coordinates, density.start
@@ -40,6 +48,16 @@ def starting_points(density: Density, count: int, seed: int) -> Points:
     U[:, :p] = np.where(c.proper, far, start + SPREAD * size * far)[:, :p] if p else U[:, :p]
     U[0] = start
     return U
+
+
+def found_modes(
+    density: Density, starts: int, seed: int, lengthen: bool, state: dict[str, np.ndarray]
+) -> list[Mode]:
+    """The distinct minima of a density, from so many starts, or from where an earlier search was stopped."""
+    points = starting_points(density, starts, seed)
+    if "starts" in state and state["starts"].shape[1:] == points.shape[1:]:
+        points = state["starts"]
+    return minima(density, points, lengthen=lengthen)
 
 
 def minima(density: Density, starts: Points, *, lengthen: bool = False) -> list[Mode]:
@@ -61,7 +79,7 @@ def minima(density: Density, starts: Points, *, lengthen: bool = False) -> list[
 def _searched(density: Density, U: Points, steps: int) -> Points:
     found = LevenbergMarquardt(steps=steps).search(density, U)
     if Status.INTERRUPTED in found.status:
-        raise KeyboardInterrupt
+        raise SearchStopped(found.x)
     return found.x
 
 

@@ -26,7 +26,7 @@ from isthmus.phases import phase
 from isthmus.posteriors.coordinates import Points
 from isthmus.posteriors.density import Density, Mode
 from isthmus.posteriors.method import AbstractMethod, Asked, Draws
-from isthmus.posteriors.modes import minima, refuse_undetermined, shares, shares_of, starting_points
+from isthmus.posteriors.modes import found_modes, refuse_undetermined, shares, shares_of
 from isthmus.posteriors.xla_density import Frame, log_density_of
 
 CHUNK = 50
@@ -68,8 +68,7 @@ class NUTS(AbstractMethod):
         modes = list(asked.modes)
         if not modes:
             with phase("searching for modes"):
-                starts = starting_points(density, STARTS, self.seed)
-                modes = minima(density, starts, lengthen=asked.lengthen)
+                modes = found_modes(density, STARTS, self.seed, asked.lengthen, asked.state)
         refuse_undetermined(density, modes[0])
         with jax.enable_x64(True):
             return self._sampled(asked, modes)

@@ -25,7 +25,7 @@ from isthmus.types import Number
 
 MAX_ROWS_SHOWN = 40
 """Number of rows that are listed."""
-STOPPED = "Stopped before the end: there are fewer samples than asked for."
+STOPPED = "Stopped before the end."
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -162,7 +162,9 @@ class Posterior(Shown):
             rows += [(n, text(m), f"{d:.2g}", text(a), text(b), u) for n, m, d, a, b, u in shown]
         more = len(rows) - 1 - MAX_ROWS_SHOWN
         lines = columns(rows[: MAX_ROWS_SHOWN + 1]) + ([f"and {more} more"] if more > 0 else [])
-        known = [f"{len(self.samples)} samples, worth {self.effective:.0f} independent ones"]
+        known = [f"{len(self.samples)} samples"]
+        if len(self.samples):
+            known[0] += f", worth {self.effective:.0f} independent ones"
         known += [] if np.isnan(self.khat) else [f"k̂ {self.khat:.2f}"]
         lines += ["", "; ".join(known)]
         if len(self.weights) > 1:

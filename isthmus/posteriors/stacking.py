@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -47,7 +48,26 @@ class Stack:
         leaves, structure = jax.tree.flatten(template)
         for place, x in self.leaves.items():
             leaves[int(place)] = x[rows]
-        return jax.tree.unflatten(structure, leaves)
+        model = jax.tree.unflatten(structure, leaves)
+        if not np.ndim(rows):
+            return model
+        pairs = zip(model.networks, template.networks, strict=True)
+        return dataclasses.replace(model, networks=tuple(_whole(*p, len(rows)) for p in pairs))
+
+
+def _whole(wired: Any, single: Any, count: int) -> Any:
+    """A network with all of its leaves side by side where some are, as `rollout_many` takes it."""
+    leaves, structure = jax.tree.flatten(wired)
+    apart = [
+        np.ndim(x) > np.ndim(one) for x, one in zip(leaves, jax.tree.leaves(single), strict=True)
+    ]
+    if not any(apart):
+        return wired
+    full = [
+        x if own else np.broadcast_to(x, (count, *np.shape(x)))
+        for x, own in zip(leaves, apart, strict=True)
+    ]
+    return jax.tree.unflatten(structure, full)
 
 
 def models_of(parameters: Parameters, Z: np.ndarray) -> Sequence[Model]:

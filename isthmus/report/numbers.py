@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -48,6 +49,15 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     step = next(size * f for f in (1, 2, 5, 10) if size * f >= raw * (1 - 1e-9))
     first = math.ceil(low / step - 1e-9)
     return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def labelled(values: list[float]) -> list[tuple[float, str]]:
+    """Ticks with their texts, of as many digits as tell neighbours apart."""
+    if len(values) < 2:
+        return [(x, plain(x)) for x in values]
+    largest, step = max(map(abs, values)), min(abs(b - a) for a, b in itertools.pairwise(values))
+    digits = math.floor(math.log10(largest)) - math.floor(math.log10(step) + 1e-9) + 1
+    return [(x, plain(x, max(4, digits))) for x in values]
 
 
 def decades(low: float, high: float, most: int = 6) -> list[float]:

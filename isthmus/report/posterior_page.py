@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus.identify.problem import Problem
 from isthmus.posteriors.posterior import STOPPED, Posterior
-from isthmus.report.charts import shortened
+from isthmus.report.charts import legend, shortened
 from isthmus.report.html import Markup, joined, named, tag
 from isthmus.report.numbers import padded
 from isthmus.report.svg import Frame, point
@@ -77,7 +77,7 @@ def pairs(found: Posterior) -> Markup:
     ]
     rows = []
     for i in range(most):
-        cells = [_pair(found, x, i, j) for j in range(i)] + [_histogram(found, i)]
+        cells = [_pair(found, x, i, j, most - 1) for j in range(i)] + [_histogram(found, i)]
         rows.append(tag("tr", *(tag("td", cell) for cell in cells)))
     left = len(found.names) - most
     more = tag("p", f"{left} more numbers are not drawn.") if left else None
@@ -85,13 +85,13 @@ def pairs(found: Posterior) -> Markup:
 
 
 def _frame(x: np.ndarray, y: np.ndarray) -> Frame:
-    return Frame(
-        padded(x, 0.05), padded(y, 0.05), width=SIDE + 60, height=SIDE, class_="chart narrow"
-    )
+    return Frame(padded(x, 0.05), padded(y, 0.05), SIDE + 90, SIDE, left=76, class_="chart narrow")
 
 
-def _pair(found: Posterior, x: np.ndarray, i: int, j: int) -> Markup:
-    a, b = shortened(found.names[j], 24), shortened(found.names[i], 20)
+def _pair(found: Posterior, x: np.ndarray, i: int, j: int, last: int) -> Markup:
+    """Number `i` over number `j`; names stand at the left and below the row `last`."""
+    a = shortened(found.names[j], 24) if i == last else ""
+    b = shortened(found.names[i], 20) if j == 0 else ""
     frame = _frame(x[:, j], x[:, i])
     dots = frame.dots(x[:, j], x[:, i], "difference small")
     title = f"{found.names[i]} over {found.names[j]}"
@@ -133,4 +133,5 @@ def bands(found: Posterior, problem: Problem) -> list[Markup]:
             inside.append(frame.path(t[rows], middle[w, part, k], "predicted"))
         title = f"q[{k}] of {log.name}: measured, and what 90 % of the models predict"
         drawn.append(frame.picture(frame.axes("time [s]", f"q[{k}]"), inside=inside, title=title))
-    return drawn
+    names = ("measured", "models: their median, and where 90 % of them are")
+    return [*drawn, legend(names, ("measured", "predicted"))]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.report.html import Markup, joined, tag
-from isthmus.report.numbers import decades, plain, ticks
+from isthmus.report.numbers import decades, labelled, ticks
 
 
 def point(x: float) -> str:
@@ -57,14 +57,15 @@ class Frame:
         """Grid, numbers and names."""
         bottom, right = self.height - self.bottom, self.width - self.right
         parts: list[Markup] = []
-        for value in ticks(*self.x, most=max(4, self.columns // 75)):
+        for value, text in labelled(ticks(*self.x, most=max(3, self.columns // 75))):
             at = point(float(self.X(value)))
-            parts += [_line(at, self.top, at, bottom, "grid"), _text(at, bottom + 14, plain(value))]
-        for value in decades(*self.y, most=4) if self.log_y else ticks(*self.y, most=5):
+            parts += [_line(at, self.top, at, bottom, "grid"), _text(at, bottom + 14, text)]
+        high = decades(*self.y, most=4) if self.log_y else ticks(*self.y, most=5)
+        for value, text in labelled(high):
             at = float(self.Y(value))
             parts += [
                 _line(self.left, point(at), right, point(at), "grid"),
-                _text(self.left - 6, point(at + 3.5), plain(value), "end"),
+                _text(self.left - 6, point(at + 3.5), text, "end"),
             ]
         if not self.log_y and self.y[0] < 0 < self.y[1]:
             zero = point(float(self.Y(0.0)))

@@ -63,6 +63,13 @@ def test_draws_for_a_normal_are_worth_what_efficiency_says(n):
     assert abs(found - efficiency(n)) < 0.03
 
 
+def test_ratios_of_which_one_is_all_are_not_trusted_and_overflow_nowhere():
+    log_ratio = -np.random.default_rng(0).exponential(1e4, 1000)
+    found = smoothed(log_ratio)
+    assert found.khat > 5.0
+    assert np.isfinite(found.weight).all()
+
+
 def test_ratios_that_are_nowhere_finite_are_not_trusted():
     assert smoothed(np.full(100, -np.inf)).khat == np.inf
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
+from collections.abc import Callable
 
+import jax
 import numpy as np
 import pytest
 
@@ -19,7 +22,9 @@ from isthmus.errors import (
     MissingExtra,
     MissingFile,
 )
-from isthmus.posteriors import nuts
+from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
+from isthmus.identify.search.search import Status
+from isthmus.posteriors import infer, nuts
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +191,39 @@ def test_ctrl_c_keeps_finished_samples_and_resume_goes_on(sided):
     np.testing.assert_array_equal(whole.samples, ended.samples)
 
 
+@pytest.mark.parametrize("method", ["laplace", "smc", "mixture"])
+def test_ctrl_c_before_the_first_sample_loses_nothing(sided, found, monkeypatch, method):
+    def stopped(*_) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(infer, "_run", stopped)
+        begun = ist.posterior(sided, method)
+        later = ist.posterior(sided, method, resume=found)
+    assert len(begun.samples) == 0
+    assert not begun.complete
+    assert not later.complete
+    np.testing.assert_array_equal(later.samples, found.samples)
+
+
+def test_a_search_for_modes_that_was_stopped_goes_on_where_it_stood(sided, found, monkeypatch):
+    real, calls = LevenbergMarquardt.search, []
+
+    def search(self, *given):
+        calls.append(len(given[1]))
+        answer = real(self, *given)
+        stop = len(calls) == 4
+        status = (Status.INTERRUPTED,) * len(answer.status) if stop else answer.status
+        return dataclasses.replace(answer, status=status)
+
+    monkeypatch.setattr(LevenbergMarquardt, "search", search)
+    stopped = ist.posterior(sided)
+    assert len(stopped.state["starts"]) == calls[3] < 24
+    ended = ist.posterior(sided, resume=stopped)
+    assert calls[4] == calls[3]
+    np.testing.assert_allclose(np.abs(ended.modes), np.abs(found.modes), atol=1e-6)
+
+
 def test_a_fit_says_where_the_problem_is_far_from_linear_within_its_errors(curved):
     _, problem = curved.at(np.array([1.5, 0.4]), np.random.default_rng(0))
     with warnings.catch_warnings():
@@ -220,12 +258,37 @@ def test_a_direction_that_nothing_determines_is_refused_in_words(sided):
         ist.posterior(problem)
 
 
-def test_weights_of_networks_are_for_laplace_and_few(sided, case, key):
-    wire = ist.Wire("joint/passive_torque", ["joint/velocity"], ist.MLP(4, 1))
-    model = ist.Blueprint([wire]).attach(case.first.template, key=key)
-    given = sided.__getstate__() | {"make": None, "model": model, "free": (ist.Free("network/*"),)}
+@pytest.fixture(scope="module")
+def learner(sided, case) -> Callable[[int], ist.Problem]:
+    """The two-sided problem where the weights of a network of some width are free."""
+
+    def made(width: int) -> ist.Problem:
+        wire = ist.Wire("joint/passive_torque", ["joint/velocity"], ist.MLP(width, 1))
+        model = ist.Blueprint([wire]).attach(case.first.template, key=jax.random.key(0))
+        weights = ist.Free("network/*", prior=(0.0, 0.3))
+        return ist.Problem(
+            **sided.__getstate__() | {"make": None, "model": model, "free": (weights,)}
+        )
+
+    return made
+
+
+def test_weights_of_networks_are_for_laplace_and_up_to_100_numbers(learner):
     with pytest.raises(BadOption, match="their posterior is Laplace's, of up to 100 numbers"):
-        ist.posterior(ist.Problem(**given), "smc")
+        ist.posterior(learner(4), "smc")
+    with pytest.raises(BadOption, match="these are 103 with Laplace"):
+        ist.posterior(learner(34))
+
+
+def test_a_network_of_100_numbers_at_most_has_samples_of_its_normals(learner):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        found = ist.posterior(learner(33), ist.Laplace(1, draws=50))
+    assert "these are samples of the normals" in found.notes[-1]
+    assert found.samples.shape == (50, 100)
+    assert np.isfinite(found.samples).all()
+    bands = found.predict(ist.State([0.0], [0.0]), np.full((20, 1), 0.2), 0.01, n=10)
+    assert np.all(np.isfinite(bands.motion.q))
 
 
 def test_a_mixture_learns_as_windows_arrive_and_says_that_its_widths_are_no_posterior(sided):
