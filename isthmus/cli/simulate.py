@@ -230,6 +230,7 @@ def _conserves(model: ist.Model, commands: Any) -> bool:
         or model.position_controlled
         or model.biased
         or model.networks
+        or model.contact_kinds
     )
 
 

@@ -2,8 +2,8 @@
 
 Each shape in turn is left out: simulators learn from some pushes of the others, and are judged on other pushes of
 these and on all pushes of the shape that was left out. What is learned is chosen by cross-validation among the pushes
-to learn from. Errors are root mean squares over the rows of a push and over pushes, of x and y on one axis, and of the
-angle.
+to learn from: for seen shapes with parts of the pushes left out, for a new shape with each shape left out. Errors are
+root mean squares over the rows of a push and over pushes, of x and y on one axis, and of the angle.
 """
 
 from __future__ import annotations
@@ -28,7 +28,15 @@ from isthmus.experiments.push_data import (
     squares,
 )
 from isthmus.experiments.push_figures import draw_errors, draw_paths
-from isthmus.experiments.push_fits import Line, Numbers, cross_validated, fitted, predicted
+from isthmus.experiments.push_fits import (
+    Line,
+    Numbers,
+    by_shape,
+    cross_validated,
+    fitted,
+    folds,
+    predicted,
+)
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.model.model import Model
 from isthmus.phases import in_turn
@@ -37,11 +45,13 @@ STILL = "never moves"
 QUASISTATIC = Line("quasi-static", quasistatic=True)
 ANALYTIC = Line("analytic")
 HYBRID = "hybrid"
+NEW = "hybrid_new"
+"""The hybrid for a shape that was not learned from: shared numbers, and a network if it helps shapes left out."""
 LEARN = 2 / 3
 """Share of the pushes of each seen shape that are learned from."""
 QUICK = 4
 """Pushes of each shape that the small version takes."""
-LOADS = (0.05, 0.2)
+LOADS = (0.05, 0.1, 0.2)
 """Weights of the load of each object among which cross-validation chooses."""
 
 
@@ -70,9 +80,10 @@ class Case:
     """Of each simulator: mean squares (pushes, 2) of other pushes of seen shapes."""
     unseen_off: dict[str, np.ndarray]
     """The same of the shape that was left out."""
-    crossed: dict[str, np.ndarray]
-    """Mean squares of the pushes to learn from by cross-validation, of each candidate."""
-    chosen: Line
+    crossed: dict[str, dict[str, np.ndarray]]
+    """Mean squares of the pushes to learn from by cross-validation, of each candidate for `HYBRID` and for `NEW`."""
+    chosen: dict[str, Line]
+    """Of `HYBRID` and of `NEW`."""
     numbers: dict[str, Numbers]
     test: np.ndarray
     """Which pushes were judged of seen shapes."""
@@ -101,8 +112,8 @@ def study(settings: Settings) -> Result:
         found = [_case(jobs[k]) for k in in_turn(list(range(len(jobs))), "shape left out")]
     cases, final = found[:-1], found[-1]
     for case in cases:
-        settings.say(f"without {case.unseen}: {case.chosen.name}; {_said(case)}")
-    crossed = [crossed_table([*cases, final])] if final.crossed else []
+        settings.say(f"without {case.unseen}: {case.chosen[HYBRID].name}; {_said(case)}")
+    crossed = [crossed_table([*cases, final])] if any(final.crossed.values()) else []
     tables = (
         errors_table(cases, pushes), ratios_table(cases), cases_table(cases), *crossed, numbers_table(final),
     )  # fmt: skip
@@ -134,21 +145,30 @@ def _case(job: tuple[Pushes, str | None, Plan]) -> Case:
     else:
         learn, test = split(pushes, seen, LEARN, plan.seed)
     part = pushes.pick(learn)
-    chosen, crossed = chosen_line(part, plan)
-    lines = {QUASISTATIC.name: QUASISTATIC, ANALYTIC.name: ANALYTIC, HYBRID: chosen}
+    found = {HYBRID: chosen_line(part, plan), NEW: chosen_new(part, plan)}
+    chosen = {name: line for name, (line, _) in found.items()}
+    lines = {QUASISTATIC.name: QUASISTATIC, ANALYTIC.name: ANALYTIC, **chosen}
     numbers: dict[str, Numbers] = {}
     for name, line in lines.items():
-        start = numbers[ANALYTIC.name] if name == HYBRID else None
-        if line.network is not None:  # first without the network
-            start = fitted(dataclasses.replace(line, network=None), part, plan.steps, start)
-        numbers[name] = fitted(line, part, plan.steps, start)
+        numbers[name] = learned(line, part, plan.steps, numbers.get(ANALYTIC.name))
     off = []
-    for rows in (test, pushes.of([unseen] if unseen else [])):
+    for rows, hybrid in ((test, HYBRID), (pushes.of([unseen] if unseen else []), NEW)):
         some = pushes.pick(rows)
         off.append({STILL: squares(never_moves(some), some)} if len(rows) else {})
-        for name, line in lines.items() if len(rows) else ():
-            off[-1][name] = squares(predicted(line, numbers[name], some), some)
+        used = {QUASISTATIC.name: QUASISTATIC.name, ANALYTIC.name: ANALYTIC.name, HYBRID: hybrid}
+        for name, own in used.items() if len(rows) else ():
+            off[-1][name] = squares(predicted(lines[own], numbers[own], some), some)
+    crossed = {name: off for name, (_, off) in found.items()}
     return Case(unseen or "none", off[0], off[1], crossed, chosen, numbers, test)
+
+
+def learned(line: Line, pushes: Pushes, steps: int, analytic: Numbers | None) -> Numbers:
+    """The numbers of a line, from those of the analytic one; a network comes last."""
+    if line == ANALYTIC and analytic is not None:
+        return analytic
+    if line.network is not None and line.loads is not None:
+        analytic = fitted(dataclasses.replace(line, network=None), pushes, steps, analytic)
+    return fitted(line, pushes, steps, None if line.quasistatic else analytic)
 
 
 def chosen_line(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]]:
@@ -156,30 +176,50 @@ def chosen_line(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]
     loads = [Line(f"loads {x:g}", loads=x) for x in plan.loads]
     if len(loads) == 1 and not plan.networks:
         return loads[0], {}
+    parts = folds(pushes, plan.folds)
     crossed: dict[str, np.ndarray] = {}
     found: dict[str, list[Numbers]] = {}
     starts, crossed[ANALYTIC.name] = cross_validated(
-        ANALYTIC, pushes, plan.folds, plan.fold_steps, [None] * plan.folds
+        ANALYTIC, pushes, parts, plan.fold_steps, [None] * len(parts)
     )
     for line in loads:
         found[line.name], crossed[line.name] = cross_validated(
-            line, pushes, plan.folds, plan.fold_steps, starts
+            line, pushes, parts, plan.fold_steps, starts
         )
     best = min(loads, key=lambda line: cost(crossed[line.name]))
-    nets = [
-        dataclasses.replace(best, name=f"{best.name}, network on {n}", network=n)
-        for n in plan.networks
-    ]
+    nets = with_networks(best, plan)
     for line in nets:
         _, crossed[line.name] = cross_validated(
-            line, pushes, plan.folds, plan.fold_steps, found[best.name]
+            line, pushes, parts, plan.fold_steps, found[best.name]
         )
     return min([best, *nets], key=lambda line: cost(crossed[line.name])), crossed
 
 
+def chosen_new(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]]:
+    """The line without loads that predicts shapes best that it was not fitted to."""
+    parts, nets = by_shape(pushes), with_networks(ANALYTIC, plan)
+    if not parts or not nets:
+        return ANALYTIC, {}
+    crossed: dict[str, np.ndarray] = {}
+    starts, crossed[ANALYTIC.name] = cross_validated(
+        ANALYTIC, pushes, parts, plan.fold_steps, [None] * len(parts)
+    )
+    for line in nets:
+        _, crossed[line.name] = cross_validated(line, pushes, parts, plan.fold_steps, starts)
+    return min([ANALYTIC, *nets], key=lambda line: cost(crossed[line.name])), crossed
+
+
+def with_networks(line: Line, plan: Plan) -> list[Line]:
+    """The line with each of the networks."""
+    return [
+        dataclasses.replace(line, name=f"{line.name}, network on {n}", network=n)
+        for n in plan.networks
+    ]
+
+
 def line_of(name: str, case: Case) -> Line:
     """The simulator of a name."""
-    return {QUASISTATIC.name: QUASISTATIC, ANALYTIC.name: ANALYTIC, HYBRID: case.chosen}[name]
+    return {QUASISTATIC.name: QUASISTATIC, ANALYTIC.name: ANALYTIC, **case.chosen}[name]
 
 
 def model_of(pushes: Pushes, line: Line, numbers: Numbers) -> Model:
@@ -191,9 +231,12 @@ def model_of(pushes: Pushes, line: Line, numbers: Numbers) -> Model:
 def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]) -> Result:
     """What was fitted to all pushes is worth on further pushes, `settings.judge`, also of other shapes."""
     pushes = recorded(str(settings.judge))
-    hybrid = Line(**numbers["hybrid"])
-    lines = {QUASISTATIC.name: QUASISTATIC, ANALYTIC.name: ANALYTIC, HYBRID: hybrid}
-    paths = {name: predicted(line, numbers["fitted"][name], pushes) for name, line in lines.items()}
+    lines = {QUASISTATIC.name: QUASISTATIC, ANALYTIC.name: ANALYTIC}
+    lines |= {name: Line(**numbers["chosen"][name]) for name in (HYBRID, NEW)}
+    found = numbers["fitted"]
+    paths = {name: predicted(line, found[name], pushes) for name, line in lines.items()}
+    new = np.array([f"load_{name}_x" not in found[HYBRID] for name in pushes.names])
+    paths[HYBRID][new] = paths.pop(NEW)[new]
     off = {name: squares(q, pushes) for name, q in {STILL: never_moves(pushes), **paths}.items()}
     rows = [
         (name, *(_shown(x[pushes.of([k])]) for k in pushes.kinds), _shown(x))
@@ -272,13 +315,14 @@ def cases_table(cases: list[Case]) -> Table:
 def crossed_table(cases: list[Case]) -> Table:
     """What was chosen by."""
     rows = [
-        (case.unseen, name, _shown(off), f"{cost(off):.2f}", "chosen" if name == case.chosen.name else "")
-        for case in cases for name, off in case.crossed.items()
+        (case.unseen, hybrid, name, _shown(off), f"{cost(off):.2f}",
+         "chosen" if name == case.chosen[hybrid].name else "")
+        for case in cases for hybrid, found in case.crossed.items() for name, off in found.items()
     ]  # fmt: skip
     title = (
         "cross-validation among the pushes to learn from (left out: none, the fit to all pushes)"
     )
-    return Table(title, ("left out", "candidate", "error", "cost", ""), tuple(rows))
+    return Table(title, ("left out", "for", "candidate", "error", "cost", ""), tuple(rows))
 
 
 def numbers_table(final: Case) -> Table:
@@ -297,10 +341,10 @@ def plain_numbers(cases: list[Case], final: Case) -> dict[str, Any]:
         "errors": {name: {"seen": rms(a), "unseen": rms(b)} for name, (a, b) in off.items()},
         "cases": {c.unseen: {"seen": {n: rms(x) for n, x in c.seen_off.items()},
                              "unseen": {n: rms(x) for n, x in c.unseen_off.items()},
-                             "chosen": c.chosen.name} for c in cases},
+                             "chosen": {n: line.name for n, line in c.chosen.items()}} for c in cases},
         "ratio": {name: {part: ratio(off[HYBRID][k], off[name][k]) for k, part in enumerate(("seen", "unseen"))}
                   for name in (QUASISTATIC.name, ANALYTIC.name)},
-        "fitted": final.numbers, "hybrid": dataclasses.asdict(final.chosen),
+        "fitted": final.numbers, "chosen": {n: dataclasses.asdict(line) for n, line in final.chosen.items()},
     }  # fmt: skip
 
 
@@ -317,8 +361,9 @@ def figures(cases: list[Case], pushes: Pushes) -> dict[str, Any]:
 
 def notes(cases: list[Case]) -> tuple[str, ...]:
     """What the numbers say."""
-    networks = sum(case.chosen.network is not None for case in cases)
+    count = lambda name: sum(case.chosen[name].network is not None for case in cases)
     return (
-        f"The hybrid has a network in {networks} of {len(cases)} cases, and otherwise the learned load of each object "
-        "alone. An unseen shape has no learned load: there the hybrid has shared numbers only.",
+        f"Of {len(cases)} cases, the hybrid has a network in {count(HYBRID)} for seen shapes, beside the learned load "
+        f"of each object, and in {count(NEW)} for a new shape. A new shape has no learned load; without a network the "
+        "hybrid is the analytic model there.",
     )

@@ -11,6 +11,7 @@ import numpy as np
 from isthmus.experiments import push_model, push_quasistatic
 from isthmus.experiments.push_data import UNITS, Pushes, squares
 from isthmus.experiments.push_model import LOAD, load_names, weights_of
+from isthmus.experiments.push_tip import calibrated
 from isthmus.experiments.tosses_model import Number
 from isthmus.identify.evaluate.abstract_evaluation import AbstractEvaluation, Normal
 from isthmus.identify.evaluate.dense_matrix import Dense
@@ -27,9 +28,6 @@ WEIGHT_STEP, WEIGHTS = 0.3, 0.3
 SLIPPERY = 0.6
 """A second search starts with so much of the friction at the tip: whether the tip sticks or slides decides where a
 search ends."""
-
-ANALYTIC_START = {name: number.start for name, number in push_model.NUMBERS.items()}
-"""Where a search of the analytic model starts."""
 
 Numbers = dict[str, float]
 Batch = dict[str, np.ndarray]
@@ -69,7 +67,10 @@ class Line:
 class Paths(AbstractEvaluation):
     """Half the mean square of the errors of pushes, and of the distance of the numbers from their starts."""
 
-    def __init__(self, line: Line, free: dict[str, tuple[Number, float]], pushes: Pushes) -> None:
+    def __init__(
+        self, line: Line, free: dict[str, tuple[Number, float]], tip: Numbers, pushes: Pushes
+    ) -> None:
+        self.tip = tip
         self.line, self.numbers, self.pushes = line, {n: x for n, (x, _) in free.items()}, pushes
         self.weight = np.array([weight for _, weight in free.values()])
         self.evaluations = 0
@@ -95,8 +96,8 @@ class Paths(AbstractEvaluation):
         return np.zeros(len(self.numbers), dtype=bool)
 
     def at(self, Z: np.ndarray) -> Batch:
-        """The numbers at points (points, n) of the search."""
-        return {
+        """The numbers at points (points, n) of the search, and those of the tip."""
+        return {name: np.full(len(Z), x) for name, x in self.tip.items()} | {
             name: np.array([number.at(z) for z in Z[:, k]])
             for k, (name, number) in enumerate(self.numbers.items())
         }
@@ -132,12 +133,15 @@ def _coordinate(number: Number, value: float) -> float:
 
 
 def fitted(line: Line, pushes: Pushes, steps: int, start: Numbers | None = None) -> Numbers:
-    """The numbers that follow these pushes best, from those of a simpler line; without a network, of two searches."""
+    """Numbers of the tip as measured, and those that follow these pushes best, from those of a simpler line.
+
+    Without a network, the better of two searches.
+    """
     free = line.free(pushes.kinds)
     given = start or {}
     sticky = {name: given.get(name, number.start) for name, (number, _) in free.items()}
     friction = "friction" if line.quasistatic else "tip_friction"
-    paths = Paths(line, free, pushes)
+    paths = Paths(line, free, calibrated(pushes), pushes)
     starts = [sticky, {**sticky, friction: SLIPPERY * sticky[friction]}][: 1 if line.network else 2]
     Z = np.array([[_coordinate(free[n][0], x) for n, x in numbers.items()] for numbers in starts])
     outcome = LevenbergMarquardt(steps=steps, tolerance=1e-5).search(paths, Z)
@@ -159,12 +163,21 @@ def folds(pushes: Pushes, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
     ]
 
 
+def by_shape(pushes: Pushes) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(pushes to fit, pushes to score) for each shape left out; of a single shape, none."""
+    if len(pushes.kinds) < 2:
+        return []
+    own = [pushes.of([name]) for name in pushes.kinds]
+    return [(np.setdiff1d(np.arange(len(pushes)), score), score) for score in own]
+
+
 def cross_validated(
-    line: Line, pushes: Pushes, parts: int, steps: int, starts: Sequence[Numbers | None]
-) -> tuple[list[Numbers], np.ndarray]:
-    """The numbers found without each part, and mean squares (pushes, 2) of pushes that they have not seen."""
+    line: Line, pushes: Pushes, parts: list[tuple[np.ndarray, np.ndarray]], steps: int,
+    starts: Sequence[Numbers | None],
+) -> tuple[list[Numbers], np.ndarray]:  # fmt: skip
+    """The numbers found for each of the parts, and mean squares (pushes, 2) of pushes that they have not seen."""
     found, off = [], np.zeros((len(pushes), 2))
-    for (fit, score), start in zip(folds(pushes, parts), starts, strict=True):
+    for (fit, score), start in zip(parts, starts, strict=True):
         numbers = fitted(line, pushes.pick(fit), steps, start)
         part = pushes.pick(score)
         off[score] = squares(predicted(line, numbers, part), part)

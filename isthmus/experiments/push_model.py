@@ -19,6 +19,7 @@ from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import StepWarning
 from isthmus.experiments.push_data import ROWS, Pushes, Shape, grid_inside
+from isthmus.experiments.push_tip import clearance
 from isthmus.experiments.tosses_model import Number
 from isthmus.model.builder import Builder
 from isthmus.model.contacts import Contact, Ground, with_contact
@@ -51,13 +52,11 @@ WORLDS = (
 """Leaves that have a row for each push and each point of a search."""
 
 NUMBERS = {
-    "offset_x": Number(0.0, 5e-4), "offset_y": Number(0.0, 5e-4), "radius": Number(0.00475, 2e-4, 0.0035, 0.0065),
-    "delay": Number(0.0, 3e-3, -0.02, 0.02), "tip_friction": Number(0.25, 0.05, 0.02, 1.5),
-    "tip_speed": Number(0.02, 0.5, 2e-3, 0.5, log=True), "ground_friction": Number(0.3, 0.05, 0.05, 1.0),
-    "spread": Number(0.0, 0.3, -3.0, 3.0),
+    "tip_friction": Number(0.25, 0.05, 0.02, 1.5), "tip_speed": Number(0.02, 0.5, 2e-3, 0.5, log=True),
+    "ground_friction": Number(0.3, 0.05, 0.05, 1.0), "spread": Number(0.0, 0.3, -3.0, 3.0),
 }  # fmt: skip
-"""Free numbers that all objects share: offset and radius [m] of the tip and the delay of its clock [s], friction at the
-tip and its speed [m/s], friction of the ground, and whether the load is near the rim (above zero) or the middle."""
+"""Free numbers that all objects share, besides those of the tip, which are measured: friction at the tip and its speed
+[m/s], friction of the ground, and whether the load is near the rim (above zero) or the middle."""
 LOADS = ("x", "y", "spread", "long", "cross")
 """Free numbers of one object: to which side its load leans, how far and along which axis it is spread."""
 LOAD = Number(0.0, 0.3, -3.0, 3.0)
@@ -295,6 +294,7 @@ def _paths(
         at = begin[i] + since[None] + numbers["delay"][:, None]
         for k, name in enumerate(("offset_x", "offset_y")):
             made[:, i, :, k] = np.interp(at, t, tip[:, k]) + numbers[name][:, None]
+    made[..., :2] += clearance(pushes, made[:, :, 0, :2], numbers["radius"])[:, :, None]
     return made.reshape(-1, longest + 1, 3)
 
 

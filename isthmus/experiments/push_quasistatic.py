@@ -12,55 +12,17 @@ import functools
 import numpy as np
 
 from isthmus.experiments.push_data import ROWS, Pushes, grid_inside
+from isthmus.experiments.push_tip import clearance, nearest, padded_edges, tip_paths
 from isthmus.experiments.tosses_model import Number
 
-NUMBERS = {
-    "offset_x": Number(0.0, 5e-4), "offset_y": Number(0.0, 5e-4), "radius": Number(0.00475, 2e-4, 0.0035, 0.0065),
-    "delay": Number(0.0, 3e-3, -0.02, 0.02), "friction": Number(0.25, 0.05, 0.02, 1.5),
-    "moment": Number(1.0, 0.15, 0.2, 2.0),
-}  # fmt: skip
-"""Free numbers: of the tip its offset and radius [m] and the delay of its clock [s]; friction between tip and object;
-`c` as a share of the mean distance from the middle, which is its value under even pressure."""
-
-
-def tip_paths(pushes: Pushes, offset: np.ndarray, delay: np.ndarray) -> np.ndarray:
-    """Of each point of a search, where the tip is at the rows [m]: (points, pushes, ROWS, 2)."""
-    made = np.empty((len(delay), len(pushes), ROWS, 2))
-    for i, (t, tip) in enumerate(zip(pushes.times, pushes.tips, strict=True)):
-        rows = np.linspace(0.0, t[-1], ROWS)[None] + delay[:, None]
-        for k in range(2):
-            made[:, i, :, k] = np.interp(rows, t, tip[:, k]) + offset[:, None, k]
-    return made
+NUMBERS = {"friction": Number(0.25, 0.05, 0.02, 1.5), "moment": Number(1.0, 0.15, 0.2, 2.0)}
+"""Free numbers, besides those of the tip, which are measured: friction between tip and object; `c` as a share of the
+mean distance from the middle, which is its value under even pressure."""
 
 
 def mean_radius(outline: np.ndarray) -> float:
     """Mean distance [m] of the points inside an outline from the middle."""
     return float(np.linalg.norm(grid_inside(outline, 0.002), axis=1).mean())
-
-
-def padded_edges(pushes: Pushes) -> tuple[np.ndarray, np.ndarray]:
-    """Both ends [m] of the edges of each push's object, (pushes, edges, 2); short lists repeat their first edge."""
-    corners = [pushes.shapes[name].outline for name in pushes.names]
-    most = max(map(len, corners))
-    pad = lambda x: np.concatenate([x, np.repeat(x[:1], most - len(x), axis=0)])
-    return (
-        np.stack([pad(x) for x in corners]),
-        np.stack([pad(np.roll(x, -1, axis=0)) for x in corners]),
-    )
-
-
-def nearest(
-    point: np.ndarray, first: np.ndarray, second: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each outline: its point next to a `point` outside, the unit normal towards that, and their distance [m]."""
-    edge = second - first
-    along = np.sum((point[:, None] - first) * edge, axis=-1) / np.sum(edge * edge, axis=-1)
-    on = first + np.clip(along, 0.0, 1.0)[..., None] * edge
-    chosen = np.argmin(np.sum(np.square(point[:, None] - on), axis=-1), axis=1)
-    on = on[np.arange(len(on)), chosen]
-    away = point - on
-    distance = np.maximum(np.linalg.norm(away, axis=1), 1e-9)
-    return on, away / distance[:, None], distance
 
 
 def predict(pushes: Pushes, numbers: dict[str, np.ndarray]) -> np.ndarray:
@@ -69,6 +31,7 @@ def predict(pushes: Pushes, numbers: dict[str, np.ndarray]) -> np.ndarray:
     tip = tip_paths(
         pushes, np.stack([numbers["offset_x"], numbers["offset_y"]], axis=1), numbers["delay"]
     )
+    tip = tip + clearance(pushes, tip[:, :, 0], numbers["radius"])[:, :, None]
     tip = tip.reshape(count * many, ROWS, 2)
     first, second = (np.tile(x, (count, 1, 1)) for x in padded_edges(pushes))
     radii = np.array([mean_radius(pushes.shapes[name].outline) for name in pushes.names])

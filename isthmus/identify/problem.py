@@ -378,10 +378,8 @@ class Problem:
         free = tuple(f for f in self.free if not f.name.startswith("network/"))
         model = None if self.model is None else detach(self.model, *self.trained)
         make = None if self.make is None else functools.partial(_detached, self.make, self.trained)
-        return self._copied(
-            self.__getstate__()
-            | {"model": model, "make": make, "free": free, "weight_penalty": 0.0}
-        )
+        changed = {"model": model, "make": make, "free": free, "weight_penalty": 0.0}
+        return self._copied(self.__getstate__() | changed)
 
     def _copied(self, contents: dict[str, Any]) -> Problem:
         """A problem with these fields; they were checked before, and what they warn of was said."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import jax
 import numpy as np
 import pytest
@@ -174,6 +176,12 @@ def test_wrong_options_end_in_one_sentence(words, what, capsys, as_the_user):
     assert main(["simulate", "library:pendulum", *words]) == 2
     assert what in one_sentence(capsys)
     assert list(as_the_user.iterdir()) == []
+
+
+def test_a_change_of_energy_is_no_drift_where_bodies_may_touch():
+    block, still = ist.library.cube(), types.SimpleNamespace(zero=True)
+    assert simulate._conserves(block, still)
+    assert not simulate._conserves(ist.with_contact(block, ground=ist.Ground()), still)
 
 
 def test_a_joint_with_several_coordinates_names_its_parts(capsys):

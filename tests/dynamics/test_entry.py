@@ -21,7 +21,7 @@ MODEL = compile_model(trees.pendulum(2))
 ROW = np.array([0.7, 0.3])
 FITTING = {
     "q": ROW, "v": ROW, "a": ROW, "tau": ROW, "link": MODEL.link_names[0], "point": MODEL.link_names[0],
-    "place": np.zeros(3), "force": None, "prescribed": None, "load": None,
+    "place": np.zeros(3), "force": None, "prescribed": None, "load": None, "bristles": None,
 }  # fmt: skip
 CASES = [
     (name, argument)

@@ -4,9 +4,10 @@ Heiden et al. (NeuralSim, ICRA 2021) penalise the first layer of networks that r
 not matter vanish. Here the networks are trained first: the last layer of a fresh one is zero, so that a penalty would
 shrink the first layer before it has a gradient. The path of the lasso then proposes sets of inputs, each is fitted
 without a penalty, and windows that took no part say which is best. From there inputs are left out one by one as long as
-those windows are predicted as well, and what was lost comes back if they are predicted better with it. What is found
-for a set of inputs is decided by the set and the point that its fit begins with: a stopped run goes on by repeating its
-steps from the file of records.
+those windows are predicted as well, and what was lost comes back if they are predicted better with it. An input that
+was lost early may also take the place of one that does its work since then: such a set is fitted from the trained
+networks, as its neighbours may be stuck in another minimum. What is found for a set of inputs is decided by the set and
+the point that its fit begins with: a stopped run goes on by repeating its steps from the file of records.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ MOST_REFITS = 2
 """How often a set of inputs is fitted: a first time maybe from a point that is far off."""
 TRIED = 3
 """Inputs that are tried before a set counts as settled: those that matter least or most by the Gauss-Newton model."""
+SWAPPED = 2
+"""Lost inputs that may take the place of others, and others whose place each may take."""
 TASK = "sparsify: one set of inputs"
 Support = Bool[np.ndarray, " inputs"]
 
@@ -208,10 +211,12 @@ class _Work:
         while True:
             now = self.best = self.eliminated(now)
             seen.add(now.support.tobytes())
-            more = self.completed(now, trained)
-            if more.support.tobytes() in seen:
+            larger = self.enlarged(now, trained)
+            better = [fitted for fitted in larger if worse(now, fitted) > ERRORS_TO_RETURN]
+            other = lowest(better) if better else self.swapped(now, larger, trained)
+            if other.support.tobytes() in seen:
                 return now
-            now = self.best = more
+            now = self.best = other
 
     def eliminated(self, now: Fitted) -> Fitted:
         """Without the inputs that are not missed: the smallest of sets that shrink, the least important input first."""
@@ -229,8 +234,8 @@ class _Work:
                 break
         return fewest(sets)
 
-    def completed(self, now: Fitted, trained: Fitted) -> Fitted:
-        """With the lost input that improves the prediction most, if one does."""
+    def enlarged(self, now: Fitted, trained: Fitted) -> list[Fitted]:
+        """Sets with one lost input more."""
         tried = []
         for more in self._by_gain(now):
             back = self.inputs.mask(more) & ~self.inputs.mask(now.support)
@@ -241,8 +246,17 @@ class _Work:
             x = np.where(back & ~silent & (not active), trained.x, now.x)
             name = self.inputs.names[np.flatnonzero(more & ~now.support)[0]]
             tried.append(self.refit(more, x, f"with {name}"))
-        better = [fitted for fitted in tried if worse(now, fitted) > ERRORS_TO_RETURN]
-        return lowest(better) if better else now
+        return tried
+
+    def swapped(self, now: Fitted, larger: list[Fitted], trained: Fitted) -> Fitted:
+        """The best of sets in which a lost input takes the place of another, if one predicts better than `now`."""
+        tried = [now]
+        for more in sorted(larger, key=lambda fitted: fitted.score)[:SWAPPED]:
+            old = [i for i in self._by_loss(more) if now.support[i] and not self.inputs.answer[i]]
+            for i in old[:SWAPPED]:
+                note = f"another in place of {self.inputs.names[i]}"
+                tried.append(self.refit(without(more.support, i), trained.x, note))
+        return lowest(tried)
 
     def _by_loss(self, now: Fitted) -> list[int]:
         """Inputs that can go next, by the cost that their absence adds to the Gauss-Newton model, least first."""

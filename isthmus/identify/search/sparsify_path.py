@@ -8,6 +8,7 @@ step minimises the Gauss-Newton model of the cost plus the penalty by proximal s
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,9 +49,10 @@ class Penalty:
     def shrunk(self, w: np.ndarray, step: float) -> np.ndarray:
         """The proximal point of the weights of one group."""
         t = step * self.strength
-        w = np.sign(w) * np.maximum(np.abs(w) - self.share * t, 0.0)
-        size = np.linalg.norm(w)
-        least = (1.0 - self.share) * np.sqrt(len(w)) * t
+        each = self.share * t
+        w = w - np.minimum(np.maximum(w, -each), each)
+        size = math.sqrt(w @ w)
+        least = (1.0 - self.share) * math.sqrt(len(w)) * t
         return w * max(0.0, 1.0 - least / size) if size > 0 else w
 
 
@@ -110,12 +112,13 @@ def _step(Q: np.ndarray, g: Vector, x: Vector, penalty: Penalty) -> Vector:
     places = [slice(end - len(group), end) for group, end in zip(penalty.groups, ends, strict=True)]
     curvature = [max(float(np.linalg.norm(S[p, p], 2)), 1e-12) for p in places]
     start, w = x[inside], x[inside].copy()
+    at_zero = slope - S @ start
+    parts = [(w[p], S[p], at_zero[p], L) for p, L in zip(places, curvature, strict=True)]
     for _ in range(SWEEPS):
         before = w.copy()
-        for p, L in zip(places, curvature, strict=True):
+        for own, rows, offset, L in parts:  # `own` is a view of `w`
             for _ in range(3):
-                gradient = slope[p] + S[p] @ (w - start)
-                w[p] = penalty.shrunk(w[p] - gradient / L, 1.0 / L)
+                own[:] = penalty.shrunk(own - (offset + rows @ w) / L, 1.0 / L)
         if np.abs(w - before).max() <= 1e-6 * max(np.abs(w).max(), 1e-12):
             break
     d = w - start
