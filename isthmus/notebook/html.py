@@ -17,6 +17,8 @@ from isthmus.report.numbers import plain
 
 OPEN_LINKS = 30
 """The tree of a model with more links is folded."""
+FIT = '<svg style="max-width:100%;height:auto"'
+"""Figures become narrower with their cell."""
 CELL = "text-align:right;padding:2px 10px"
 
 
@@ -88,4 +90,4 @@ def _figure(thing: Any) -> Markup | None:
     written = io.StringIO()
     figure.savefig(written, format="svg")
     text = written.getvalue()
-    return Markup(text[text.index("<svg") :])
+    return Markup(FIT + text[text.index("<svg") + len("<svg") :])

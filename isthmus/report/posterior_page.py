@@ -47,14 +47,16 @@ def page(found: Posterior, problem: Problem | None = None) -> str:
 
 
 def _numbers(found: Posterior) -> Markup:
-    head = tag("tr", *(tag("th", x) for x in ("", "mean", "±", "5 %", "95 %", "unit")))
+    heads = [tag("th", x, class_="number") for x in ("mean", "±", "5 %", "95 %")]
+    head = tag("tr", tag("th", "number"), *heads, tag("th", "unit"))
     rows = []
     if len(found.samples):
         low, high = found.interval(0.9).T
         columns = (found.names, found.mean, found.deviation, low, high, found.units)
         for name, mean, spread, a, b, unit in zip(*columns, strict=True):
-            cells = [f"{mean:.5g}", f"{spread:.2g}", f"{a:.5g}", f"{b:.5g}", unit]
-            rows.append(tag("tr", tag("td", named(name)), *(tag("td", x) for x in cells)))
+            cells = (f"{mean:.5g}", f"{spread:.2g}", f"{a:.5g}", f"{b:.5g}")
+            numbers = [tag("td", x, class_="number") for x in cells]
+            rows.append(tag("tr", tag("td", named(name)), *numbers, tag("td", unit)))
     shares = ", ".join(f"{w:.2f}" for w in found.weights)
     said = [f"{len(found.samples)} samples, worth {found.effective:.0f} independent ones."]
     said += (
@@ -81,7 +83,7 @@ def pairs(found: Posterior) -> Markup:
         rows.append(tag("tr", *(tag("td", cell) for cell in cells)))
     left = len(found.names) - most
     more = tag("p", f"{left} more numbers are not drawn.") if left else None
-    return joined(tag("table", *rows), more)
+    return joined(tag("div", tag("table", *rows, class_="pairs"), class_="wide"), more)
 
 
 def _frame(x: np.ndarray, y: np.ndarray) -> Frame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,10 +24,12 @@ def save_page(
     worlds: Sequence[World],
     path: str | os.PathLike[str],
     packages: Sequence[str | os.PathLike[str]] = (),
+    notes: Sequence[str] = (),
 ) -> Path:
-    """Writes the page, and returns its path."""
+    """Writes the page, with `notes` under the picture, and returns its path."""
     takes = [_thinned(model, world.take, len(worlds)) for world in worlds]
     scene = scene_of(model, takes, most=MESH, packages=packages)
+    scene = dataclasses.replace(scene, notes=(*scene.notes, *notes))
     bar = tag(
         "div",
         tag("span", "isthmus · view"),

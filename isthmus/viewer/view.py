@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import webbrowser
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from isthmus.viewer.legend import theme
 from isthmus.viewer.page import save_page
 from isthmus.viewer.panel import Panel
 from isthmus.viewer.viewer import Viewer, quiet
-from isthmus.viewer.worlds import World, simulated, worlds_of
+from isthmus.viewer.worlds import World, notes_on, simulated, worlds_of
 
 MESH = 20_000
 """Triangles of a mesh in the viewer, at most."""
@@ -44,11 +45,11 @@ def view(
     """Shows a model in the browser, and returns the running `Viewer`; needs viser (extra `view`).
 
     `motion`: one, several or a batch of them side by side, or a fit, whose runs are shown as predicted with what was
-    measured as a ghost; None: the model falls from its neutral position for 2 s. `measured`: another motion as the
-    ghost. Sliders move the start of every joint and change every number of the model; the motion is simulated again
-    at once. `packages`: folders in which meshes are looked for. `save`: writes one HTML page that needs nothing else,
-    with the motions but without sliders of numbers, and returns its path; this needs no viser. `port` and `host`
-    [address] of the server: with `host="0.0.0.0"` other computers can see it too.
+    measured as a ghost; None: the model falls from its neutral position for 2 s, or stands there if nothing carries it.
+    `measured`: another motion as the ghost. Sliders move the start of every joint and change every number of the model;
+    the motion is simulated again at once. `packages`: folders in which meshes are looked for. `save`: writes one HTML
+    page that needs nothing else, with the motions but without sliders of numbers, and returns its path; this needs no
+    viser. `port` and `host` [address] of the server: with `host="0.0.0.0"` other computers can see it too.
     """
     if isinstance(model, Fit):
         model, motion = model.model, model if motion is None else motion
@@ -57,10 +58,12 @@ def view(
     if save is not None:
         check_target(save, (".html",))
     worlds = worlds_of(model, motion, measured)
+    notes = notes_on(worlds)
     if save is not None:
-        return save_page(model, [_moving(world) for world in worlds], save, packages)
+        return save_page(model, [_moving(world) for world in worlds], save, packages, notes)
     viser = _viser()
     scene = scene_of(model, [world.take for world in worlds], most=MESH, packages=packages)
+    scene = dataclasses.replace(scene, notes=(*scene.notes, *notes))
     return _opened(viser, scene, worlds, host, port, open_browser)
 
 

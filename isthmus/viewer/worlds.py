@@ -43,6 +43,7 @@ SECONDS, DT = 2.0, 1e-3
 """Of a motion that nobody gave."""
 STEEP = 0.1
 """Height of a plane's normal up to which it is a wall."""
+FLOATS = "Nothing carries this model, so it is shown at rest: --ground 0 (ist.with_contact) lets it fall onto a plane."
 POSE = "link/pose"
 
 
@@ -185,6 +186,17 @@ def still(model: Model) -> World:
     return World(model, Take(model.name, DT, poses), motion, still=True)
 
 
+def floats(model: Model) -> bool:
+    """Whether nothing carries the model, so that it would only fall out of the picture."""
+    return model.joint_kinds[:1] == ("free",) and not model.contact_kinds
+
+
+def notes_on(worlds: Sequence[World]) -> tuple[str, ...]:
+    """What has to be said about worlds without a motion."""
+    at_rest = any(world.still and floats(world.model) for world in worlds)
+    return (FLOATS,) if at_rest else ()
+
+
 # simulated again -------------------------------------------------------------------------------------------------
 
 
@@ -200,7 +212,7 @@ def simulated(world: World, model: Model, q: np.ndarray) -> World:
     given = None if given is None or not jax.tree.leaves(given) else given
     if given is not None:
         given = jax.tree.map(lambda x: x[:-1], given)
-    steps = round(SECONDS / DT) if world.still else len(motion) - 1
+    steps = (1 if floats(model) else round(SECONDS / DT)) if world.still else len(motion) - 1
     record = [POSE, *(CONTACT if model.contact_kinds else ())]
     with warnings.catch_warnings(), jax.enable_x64(True):
         warnings.simplefilter("ignore", IsthmusWarning)

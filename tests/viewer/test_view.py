@@ -13,7 +13,7 @@ import isthmus as ist
 from isthmus.errors import BadMotion, BadOption, MissingExtra
 from isthmus.viewer.panel import Panel
 from isthmus.viewer.viewer import Viewer
-from isthmus.viewer.worlds import worlds_of
+from isthmus.viewer.worlds import FLOATS, simulated, still, worlds_of
 from tests.report.fits import real
 from tests.scene.test_scene import ball
 
@@ -163,6 +163,15 @@ def test_a_body_without_a_motion_falls_and_its_contacts_are_arrows(monkeypatch):
     np.testing.assert_allclose(start[2], 0.0, atol=2e-3)
     assert end[2] - start[2] == pytest.approx(2.0 * 9.81 * viewer.scene.newton, rel=0.05)
     viewer.stop()
+
+
+def test_a_model_that_nothing_carries_is_shown_at_rest_and_the_page_says_so(tmp_path):
+    free = ist.without_contact(ball())
+    text = ist.view(free, save=tmp_path / "page.html").read_text(encoding="utf-8")
+    assert FLOATS in text
+    world = still(free)
+    moved = simulated(world, free, np.asarray(world.motion.q[0]))
+    assert np.ptp(moved.take.predicted[..., 2]) < 1e-4
 
 
 def test_a_fit_shows_predicted_runs_with_the_measured_ones_as_ghosts():
