@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     from isthmus.verify.gradients import check_gradients as check_gradients
     from isthmus.viewer.view import view as view
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Adam": "isthmus.identify.search.adam",
