@@ -80,8 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if os.environ.get("ISTHMUS_TEST_CACHE", "1") != "0":
         folder = config.cache.mkdir("jax") if config.cache else None
         jax.config.update("jax_compilation_cache_dir", folder and str(folder))
-        # single operations are compiled sooner than they are written to disk and found there
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.03)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
         os.environ["ISTHMUS_CACHE"] = str(config.cache.mkdir("isthmus")) if config.cache else "off"
 

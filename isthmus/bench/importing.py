@@ -36,7 +36,7 @@ def importing(quick: bool) -> list[Row]:
     works = ("import isthmus; isthmus.load, isthmus.rollout", "import jax, equinox")
     laps = [[printed(TIMER.format(work)) for work in works] for _ in range(3 if quick else 9)]
     ours, theirs = (statistics.median(column) for column in zip(*laps, strict=True))
-    return [Row("import isthmus", ours, "jax, equinox", theirs, -1.34, own=True)]
+    return [Row("import isthmus", ours, "jax, equinox", theirs, -1.2, own=True)]
 
 
 def starting(quick: bool) -> list[Row]:

@@ -31,6 +31,14 @@ STUDIES = {
     "push": "NeuralSim, figures 6 and 7: objects pushed on a table, learned friction beside a quasi-static model",
 }
 """Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
+_TOSSES = ("evaluations", "training", "contact")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "landscape": ("rounds", "side", "starts"), "spherical": ("epochs", "rate"), "mixture": ("seeds", "epochs"),
+    "swimmer": ("links", "seeds", "media"), "discover": ("noise", "seeds", "workers"), "arm": ("model", "lowpass"),
+    "acrobot": ("network", "workers"), "cube": ("rounds",), "tosses": _TOSSES, "elbow": _TOSSES,
+    "push": ("network", "steps", "cases", "workers"),
+}  # fmt: skip
+"""What `--set` can change, by study."""
 JUDGING = ("arm", "acrobot", "elbow", "pendulum", "push", "swimmer", "tosses")
 """Studies whose module has `judged(settings, models, numbers) -> Result`, which judges what the study found (`models`
 and `numbers` of its result) on further recordings, `settings.judge`."""
@@ -112,6 +120,12 @@ def run(name: str, settings: Settings, folder: Path | None = None) -> Result:
         raise BadOption(
             f"the study {name!r} judges by parts of its own data; further recordings (--judge) can be given to "
             f"{', '.join(JUDGING)}."
+        )
+    known = OPTIONS.get(name, ())
+    if unknown := [option for option, _ in settings.options if option not in known]:
+        has = f"it has {', '.join(known)}" if known else "it has none"
+        raise BadOption(
+            f"the study {name!r} has no option {unknown[0]!r}; {has}.{did_you_mean(unknown[0], known)}"
         )
     module = importlib.import_module(f"isthmus.experiments.{name}")
     if settings.judge is None:

@@ -11,7 +11,8 @@ import isthmus as ist
 from isthmus.contact import solve
 from isthmus.contact.penalty import advised_substeps
 from isthmus.errors import BadModel, BadOption, ExportWarning, IsthmusError, StepWarning
-from tests.contact.bodies import at, ball, block, on_ground
+from isthmus.spatial import bodies
+from tests.contact.bodies import LEVEL, at, ball, block, on_ground
 from tests.export.test_c import exported, needs_a_compiler
 
 REST = at((0.0, 0.0, 0.1))
@@ -156,11 +157,16 @@ def test_a_moving_plane_is_no_ground():
         ist.with_contact(robot.model())
 
 
-def test_friction_is_found_from_a_block_that_slides_to_a_stop():
+def test_friction_is_found_from_a_sled_that_slides_to_a_stop():
+    """On four points, which share its load."""
+    points = [[x, y, -0.05] for x in (-0.1, 0.1) for y in (-0.08, 0.08)]
+    add = lambda robot: robot.add_shape_points("sled", points, name="sled")
+    inertia = bodies.box(2.0, 0.2, 0.16, 0.1)
+    sled = lambda mu: on_ground("sled", 2.0, inertia, add, LEVEL, ist.Contact(friction=mu))
     start = at((0.0, 0.0, 0.05), v=(0.5, 0.0, 0.0, 0.0, 0.0, 0.0))
-    motion = ist.rollout(block(ist.Contact(friction=0.37)), start, None, 2e-3, 40)
+    motion = ist.rollout(sled(0.37), start, None, 2e-3, 40)
     free = [ist.Free("contact/*/friction", shared=True)]
-    problem = ist.Problem(block(ist.Contact(friction=0.6)), [motion], free=free)
+    problem = ist.Problem(sled(0.6), [motion], free=free)
     found = ist.fit(problem)
     np.testing.assert_allclose(np.asarray(found.model.contact_friction), 0.37, rtol=1e-4)
 

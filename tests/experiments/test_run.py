@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -68,3 +70,13 @@ def test_what_cannot_be_judged_is_refused_in_one_sentence(study, tmp_path, capsy
         reproduce("toy", Settings(judge="1"), tmp_path)
     with pytest.raises(BadOption, match="--judge"):
         reproduce("landscape", Settings(judge="1"))
+
+
+def test_an_option_that_no_study_reads_is_refused_with_those_that_it_has():
+    with pytest.raises(BadOption, match=r"no option 'worker'; it has network, .*workers\. Did you"):
+        reproduce("push", Settings(options=(("worker", 2),)))
+    with pytest.raises(BadOption, match="'pendulum' has no option 'steps'; it has none"):
+        reproduce("pendulum", Settings(options=(("steps", 2),)))
+    sources = [path.read_text() for path in Path(run.__file__).parent.glob("*.py")]
+    read = {name for text in sources for name in re.findall(r'\.option\("(\w+)"', text)}
+    assert read == {name for names in run.OPTIONS.values() for name in names}
