@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.palette import BLUE, GREEN, GREY, INK, VERMILION, VIOLET, YELLOW
+from isthmus.palette import BLUE, BROWN, GREEN, GREY, INK, VERMILION, VIOLET, YELLOW
 
 COLOURS = {
     "uniform rods": GREY, "one second of run 0": VIOLET, "all runs": BLUE,
     "all runs, markers, sprung support": GREEN, "all runs, markers": YELLOW, "all runs, markers, network": VERMILION,
+    "all runs, markers, sprung support, network": BROWN,
 }  # fmt: skip
 
 
