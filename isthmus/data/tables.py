@@ -92,7 +92,9 @@ def csv_table(path: PathLike, header: Sequence[str] | None) -> Table:
     names = _names(path, lines) if header is None else [str(name) for name in header]
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise BadFile(f"{str(path)!r} has two columns called {twice[0]!r}.")
-    values = _at_once(text if header else text.lstrip().partition("\n")[2], mark, len(names))
+    values = _at_once(
+        text if header is not None else text.lstrip().partition("\n")[2], mark, len(names)
+    )
     words: dict[str, str] = {}
     if values is None:  # blanks, text, or something wrong that must be found
         some = iter(lambda: list(itertools.islice(lines, CHUNK)), [])

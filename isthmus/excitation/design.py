@@ -17,6 +17,7 @@ from isthmus.excitation.limits import Limits, limits_of, start_of
 from isthmus.excitation.result import Design
 from isthmus.excitation.search import CLEARANCE, Samples, Search, conditions, objective
 from isthmus.identify.parameters.free import Free, as_frees
+from isthmus.losses.windows import whole_number
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.motion.spans import joints_of
@@ -60,6 +61,7 @@ def design(
     `starts` searches counts.
     """
     _check(seconds, harmonics, starts)
+    whole_number("seed", seed, 0)
     bounds = limits_of(model, limits)
     begin = start_of(model, bounds, start)
     frees = as_frees(free)
@@ -83,8 +85,8 @@ def _check(seconds: Any, harmonics: int, starts: int) -> None:
         raise BadOption(f"seconds must be a positive number, not {seconds!r}.")
     if harmonics < 2:
         raise BadOption(f"harmonics must be a whole number from 2, not {harmonics!r}.")
-    if starts < 1:
-        raise BadOption(f"starts must be a whole number from 1, not {starts!r}.")
+    if not 1 <= starts <= RANDOM:
+        raise BadOption(f"starts must be a whole number from 1 to {RANDOM}, not {starts!r}.")
     if float(seconds) < 4.0 * DT * harmonics:
         raise BadOption(f"{float(seconds):g} s are too short for {harmonics} harmonics.")
 

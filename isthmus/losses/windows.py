@@ -243,7 +243,7 @@ def loss_called(name: str, **options: Any) -> AbstractLoss:
     return known[name](**options)
 
 
-def whole_number(name: str, value: Any) -> None:
+def whole_number(name: str, value: Any, least: int = 1) -> None:
     """Refuses what does not count something."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadOption(f"{name} must be a whole number from 1, not {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise BadOption(f"{name} must be a whole number from {least}, not {value!r}.")

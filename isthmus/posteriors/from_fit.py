@@ -11,6 +11,7 @@ from isthmus.errors import BadFile, BadOption
 from isthmus.identify.answer.abstract_fit import AbstractFit
 from isthmus.identify.parameters.free import Free
 from isthmus.identify.parameters.parameters import Parameters, is_foreign, parameters
+from isthmus.losses.windows import whole_number
 from isthmus.posteriors.posterior import Posterior
 from isthmus.posteriors.stacking import Stack
 
@@ -22,6 +23,7 @@ TRIES = 50
 
 def posterior_of(fit: AbstractFit, count: int, seed: int = 0) -> Posterior:
     """`count` samples of the normal distribution that the estimates and covariance of a fit say, within its bounds."""
+    whole_number("seed", seed, 0)
     told = fit.settings.get("free", ())
     if not isinstance(told, list | tuple) or not all(isinstance(one, dict) for one in told):
         raise BadFile("the fit is damaged: its settings do not list what was free. Fit again.")

@@ -49,6 +49,7 @@ class Laplace(AbstractMethod):
     def __post_init__(self) -> None:
         whole_number("starts", self.starts)
         whole_number("draws", self.draws)
+        whole_number("seed", self.seed, 0)
 
     def run(self, asked: Asked) -> Draws:
         density, rng = asked.density, np.random.default_rng([self.seed, 1])

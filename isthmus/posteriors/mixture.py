@@ -52,6 +52,7 @@ class Mixture(AbstractMethod):
     def __post_init__(self) -> None:
         for name in ("kernels", "epochs", "batch", "samples"):
             whole_number(name, getattr(self, name))
+        whole_number("seed", self.seed, 0)
         if not 0.0 < self.temperature < np.inf or not 0.0 < self.rate < np.inf or self.arrived < 0:
             raise BadOption("Mixture needs a temperature and a rate above 0, and arrived from 0.")
 

@@ -60,6 +60,7 @@ class NUTS(AbstractMethod):
     def __post_init__(self) -> None:
         for name in ("warmup", "samples", "chains"):
             whole_number(name, getattr(self, name))
+        whole_number("seed", self.seed, 0)
 
     def run(self, asked: Asked) -> Draws:
         if not has_blackjax():

@@ -49,6 +49,7 @@ class SMC(AbstractMethod):
     def __post_init__(self) -> None:
         for name in ("particles", "moves", "generations"):
             whole_number(name, getattr(self, name))
+        whole_number("seed", self.seed, 0)
         if self.particles < 16:
             raise BadOption(f"SMC needs 16 particles at least, not {self.particles}.")
 

@@ -308,6 +308,8 @@ def test_a_file_without_names_or_stamps_is_read_with_both_given(tmp_path):
     motion = ist.read_motion(path, PENDULUM, header=["joint_1", "joint_2"], rate=100.0)
     np.testing.assert_allclose(motion.t, COMPLETE["t"])
     np.testing.assert_allclose(motion.q[:, 1], COMPLETE["q2"])
+    with pytest.raises(BadFile, match="2 cells, but there are 0 columns"):
+        ist.read_motion(path, PENDULUM, header=[], rate=100.0)
 
 
 def test_a_clean_log_is_read_without_a_word(tmp_path):

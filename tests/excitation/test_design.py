@@ -183,6 +183,8 @@ def test_a_motion_begins_where_it_is_told(rods):
         ({"limits": LIMITS, "seconds": 0.0}, BadOption, "seconds must be a positive number"),
         ({"limits": LIMITS, "harmonics": 1}, BadOption, "harmonics must be a whole number from 2"),
         ({"limits": LIMITS, "starts": 0}, BadOption, "starts must be a whole number from 1"),
+        ({"limits": LIMITS, "starts": 10**9}, BadOption, "starts must be a whole number from 1 to 200"),
+        ({"limits": LIMITS, "seed": -1}, BadOption, "seed must be a whole number from 0"),
         ({"limits": LIMITS, "aim": "A"}, BadOption, "aim must be 'D' or 'E'"),
         ({"limits": LIMITS, "noise": -1.0}, BadOption, "noise of torques must be positive"),
         ({"limits": LIMITS, "free": "start/velocity"}, BadFree, "cannot be designed for 'start/velocity'"),
