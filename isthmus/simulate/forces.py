@@ -84,20 +84,8 @@ def forces(
     link = signal("link/external_force", given)
     inertia = signal.added_inertia()
     return Forces(
-        model,
-        q,
-        v,
-        kinematics,
-        motor,
-        passive,
-        stops,
-        joint,
-        link,
-        bristles,
-        inertia,
-        touching,
-        rubbing,
-    )
+        model, q, v, kinematics, motor, passive, stops, joint, link, bristles, inertia, touching, rubbing,
+    )  # fmt: skip
 
 
 def _corrected(model: Model, signal: Signal) -> Model:

@@ -95,9 +95,8 @@ def _manifolds(group: Group, a: tuple, b: tuple, radius: AnyArray) -> Manifold:
 
 
 def _near(a: Solid, b: Solid, count: int) -> Manifold:
-    if "sphere" in (a.kind, b.kind) or {a.kind, b.kind} == {
-        "capsule"
-    }:  # closed forms, cheaper than the question
+    # closed forms are cheaper than the question
+    if "sphere" in (a.kind, b.kind) or a.kind == b.kind == "capsule":
         return touching(a, b, count)
     reach = jax.lax.stop_gradient((1.0 + MARGIN) * (a.bound() + b.bound()))
     apart = jax.lax.stop_gradient(jnp.sum((a.p - b.p) ** 2)) > reach * reach
