@@ -46,7 +46,16 @@ USUAL = LOOSE | {"jax_enable_x64": False}
 for name, value in STRICT.items():  # now, because test files build models while they are imported
     jax.config.update(name, value)
 
-MATHEMATICS = ("motion", "identify", "discovery", "tracking", "excitation", "posteriors", "verify")
+MATHEMATICS = (
+    "entry",
+    "motion",
+    "identify",
+    "discovery",
+    "tracking",
+    "excitation",
+    "posteriors",
+    "verify",
+)
 """Packages whose functions say shapes, without those that are called thousands of times while a step is traced."""
 check_shapes = os.environ.get("ISTHMUS_CHECK_SHAPES", "1")
 if check_shapes != "0":
