@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -90,14 +91,15 @@ class Simulate:
         commands = read_commands(self.control, model)
         steps = self._steps(commands)
         record = tuple(n.strip() for name in self.record for n in name.split(",") if n.strip())
-        _refuse_too_large(model, steps, record)
+        shown = tuple(n for n in self._drawn(model) if n not in record)
+        _refuse_too_large(model, steps, (*record, *shown))
         began = time.perf_counter()
         with jax.enable_x64(True):
             state = _start(model, self.q, self.v)
-            motion = self._simulate(model, state, commands, steps, record)
+            motion = self._simulate(model, state, commands, steps, (*record, *shown))
         wall = time.perf_counter() - began
         status = _report(model, motion, self.dt, wall, _conserves(model, commands))
-        _write(model, motion, *files)
+        _write(model, _without(motion, shown), *files)
         if self.view:
             from isthmus.cli.viewing import view_files
 
@@ -121,6 +123,14 @@ class Simulate:
             return simulate_in_parts(
                 model, state, commands, self.dt, steps, record, progress, **options
             )
+
+    def _drawn(self, model: ist.Model) -> tuple[str, ...]:
+        """Signals that the viewer draws, so that it need not simulate to find them."""
+        if not (self.view and model.contact_kinds):
+            return ()
+        from isthmus.scene.along import CONTACT
+
+        return CONTACT
 
     def _targets(self) -> tuple[Path | None, Path | None]:
         """The files of motion and figure, refused before the work where they cannot be written."""
@@ -153,6 +163,11 @@ class Simulate:
         if steps < 1:
             raise BadOption(f"--seconds {seconds:g} is shorter than one step of {self.dt:g} s.")
         return steps
+
+
+def _without(motion: ist.Motion, names: Collection[str]) -> ist.Motion:
+    kept = {name: x for name, x in motion.signals.items() if name not in names}
+    return dataclasses.replace(motion, signals=kept)
 
 
 def _write(model: ist.Model, motion: ist.Motion, data: Path | None, picture: Path | None) -> None:

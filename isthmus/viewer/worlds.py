@@ -191,6 +191,14 @@ def floats(model: Model) -> bool:
     return model.joint_kinds[:1] == ("free",) and not model.contact_kinds
 
 
+def titles_of(worlds: Sequence[World]) -> list[str]:
+    """Names of worlds, all different; held-out runs say so."""
+    takes = [world.take for world in worlds]
+    names = [f"{take.name} (held out)" if take.heldout else take.name for take in takes]
+    alike = len(set(names)) < len(names)
+    return [f"{k + 1}: {name}" if alike else name for k, name in enumerate(names)]
+
+
 def notes_on(worlds: Sequence[World]) -> tuple[str, ...]:
     """What has to be said about worlds without a motion."""
     at_rest = any(world.still and floats(world.model) for world in worlds)
