@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -41,7 +42,8 @@ class Simulate:
     """zero; numbers such as 1.5,-0.2 or elbow=1.5 (constant); sine:AMPLITUDE,HERTZ; chirp:AMPLITUDE,HERTZ,HERTZ, both
     with @JOINT to drive some joints only; or a .csv or .npz file with columns named as the joints."""
     q: Annotated[str, arg(metavar="NAME=NUMBER,…", help_behavior_hint="")] = ""
-    """Positions at the start [rad, m], such as elbow=0.5,trunk.z=0.4 (joint or link); the others are neutral."""
+    """Positions at the start [rad, m], such as elbow=0.5,trunk.z=0.4 (joint or link); the others are neutral, free
+    bodies on the ground, not in it."""
     v: Annotated[str, arg(metavar="NAME=NUMBER,…", help_behavior_hint="")] = ""
     """Velocities at the start [rad/s, m/s], such as elbow=1,trunk.vx=0.4; the others are zero."""
     out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""
@@ -89,14 +91,15 @@ class Simulate:
         commands = read_commands(self.control, model)
         steps = self._steps(commands)
         record = tuple(n.strip() for name in self.record for n in name.split(",") if n.strip())
-        _refuse_too_large(model, steps, record)
+        shown = tuple(n for n in self._drawn(model) if n not in record)
+        _refuse_too_large(model, steps, (*record, *shown))
         began = time.perf_counter()
         with jax.enable_x64(True):
             state = _start(model, self.q, self.v)
-            motion = self._simulate(model, state, commands, steps, record)
+            motion = self._simulate(model, state, commands, steps, (*record, *shown))
         wall = time.perf_counter() - began
         status = _report(model, motion, self.dt, wall, _conserves(model, commands))
-        _write(model, motion, *files)
+        _write(model, _without(motion, shown), *files)
         if self.view:
             from isthmus.cli.viewing import view_files
 
@@ -120,6 +123,14 @@ class Simulate:
             return simulate_in_parts(
                 model, state, commands, self.dt, steps, record, progress, **options
             )
+
+    def _drawn(self, model: ist.Model) -> tuple[str, ...]:
+        """Signals that the viewer draws, so that it need not simulate to find them."""
+        if not (self.view and model.contact_kinds):
+            return ()
+        from isthmus.scene.along import CONTACT
+
+        return CONTACT
 
     def _targets(self) -> tuple[Path | None, Path | None]:
         """The files of motion and figure, refused before the work where they cannot be written."""
@@ -154,6 +165,11 @@ class Simulate:
         return steps
 
 
+def _without(motion: ist.Motion, names: Collection[str]) -> ist.Motion:
+    kept = {name: x for name, x in motion.signals.items() if name not in names}
+    return dataclasses.replace(motion, signals=kept)
+
+
 def _write(model: ist.Model, motion: ist.Motion, data: Path | None, picture: Path | None) -> None:
     if data:
         from isthmus.motion.files import save_motion_file
@@ -168,23 +184,29 @@ def _write(model: ist.Model, motion: ist.Motion, data: Path | None, picture: Pat
 
 
 def _start(model: ist.Model, q: str, v: str) -> ist.State:
-    """The neutral state, but for what the options say; quaternions are brought to unit length."""
+    """The neutral state, but for what the options say; quaternions are brought to unit length.
+
+    Free bodies stand on the ground if the neutral position has them in it and no option says where they are.
+    """
     import numpy as np
 
     from isthmus.model.coordinates import normalise
     from isthmus.motion.files import coordinate_names, dof_names
+    from isthmus.simulate.standing import on_the_ground
 
     neutral = ist.State.neutral(model)
     names_q, names_v = coordinate_names(model), dof_names(model)
     start_q, start_v = np.array(neutral.q), np.array(neutral.v)
-    for name, value in named_numbers(q, names_q, "--q", _by_link(model, names_q)).items():
+    given = named_numbers(q, names_q, "--q", _by_link(model, names_q))
+    for name, value in given.items():
         start_q[names_q.index(name)] = value
     for name, value in named_numbers(v, names_v, "--v", _by_link(model, names_v)).items():
         start_v[names_v.index(name)] = value
     unit = np.asarray(normalise(model, start_q))
     if not np.all(np.isfinite(unit)):
         raise BadOption("--q: a quaternion cannot be zero.")
-    return ist.State(unit, start_v, neutral.memory)
+    placed = [i for i, joint in enumerate(model.joint_names) if f"{joint}.z" in given]
+    return ist.State(on_the_ground(model, unit, placed), start_v, neutral.memory)
 
 
 def _by_link(model: ist.Model, names: list[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ import isthmus as ist
 from isthmus.cli.models import load_model
 from isthmus.cli.output import in_background, say, working
 from isthmus.cli.view import View
-from isthmus.errors import BadOption, IsthmusError
+from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.identify.answer.files import TEXT
 from isthmus.identify.fit import Fit
 from isthmus.study.study import Study
@@ -26,6 +26,10 @@ def shown(command: View, first: Path) -> tuple[ist.Model, Any]:
             raise BadOption("after the folder of a fit, 'isthmus view' takes no other files.")
         fit = load_fit(first)
         return fit.model, fit
+    if first.is_dir():
+        raise BadFile(
+            f"{command.files[0]!r} is a folder without {TEXT}: name one that 'isthmus fit' wrote, or a robot file."
+        )
     model = load_model(
         command.files[0], command.base, command.repair, command.ground, command.packages, command.contact,
         command.pair,

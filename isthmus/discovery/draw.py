@@ -50,7 +50,9 @@ def draw(
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()
     axes.set_facecolor(UNTRIED)
-    image = axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+    edges = [np.arange(n + 1) - 0.5 for n in (len(inputs), len(outputs))]
+    image = axes.pcolormesh(*edges, shares, cmap="Blues", vmin=0.0, vmax=1.0)
+    axes.invert_yaxis()
     small = 8 if tall > 0.3 else 7
     axes.set_xticks(range(len(inputs)), inputs, rotation=90, fontsize=8, parse_math=False)
     axes.set_yticks(range(len(outputs)), outputs, fontsize=small, parse_math=False)
@@ -62,7 +64,10 @@ def draw(
     for name in named:
         if name in place:
             _frame(axes, *place[name][::-1])
-    figure.colorbar(image, ax=axes, aspect=30).ax.tick_params(labelsize=7)
+    bar = figure.colorbar(image, ax=axes, aspect=30)
+    bar.ax.tick_params(labelsize=7)
+    for area in bar.ax.collections:  # pages show no images, only lines and areas
+        area.set(rasterized=False, edgecolor="face")
     if path is not None:
         save_drawing(figure, path)
     return figure

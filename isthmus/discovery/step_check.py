@@ -17,6 +17,14 @@ from isthmus.simulate.integrate import Integrator
 LARGEST = 0.3
 """By so much of the noise halving the time step may change the residuals, in the mean."""
 
+MARGIN = 2.0
+"""By so much more than needed the advised substeps shorten the step, since errors shrink irregularly."""
+MANY = 50
+WHY_MANY = (
+    "So many mean that joints hit their stops, that springs or contacts are stiff, or that the noise was given too "
+    "small: leave such rows out, or give the noise of the sensors."
+)
+
 
 def check_step(model: Model, record: Record, scheme: Integrator, *, whiten: bool) -> None:
     """Refuses a time step that is too long for the noise of the logs, and says which substeps to take."""
@@ -30,10 +38,17 @@ def check_step(model: Model, record: Record, scheme: Integrator, *, whiten: bool
     size = np.sqrt(float(np.median(p.cells[there][:, 0, 0] / p.numbers[there])))
     if not size > LARGEST:
         return
-    order = 1 if scheme.stages == 1 else scheme.stages
-    needed = scheme.substeps * max(2, math.ceil((size / LARGEST) ** (1.0 / order)))
-    finer = ", or a finer integrator such as 'rk4'" if order == 1 else ""
     raise BadOption(
         f"the time step is too long to discover anything: halving it changes the residuals by {size:.2g} times their "
-        f"noise. Take substeps={needed}{finer}."
+        f"noise. {_advice(model, scheme, size)}"
     )
+
+
+def _advice(model: Model, scheme: Integrator, size: float) -> str:
+    """What to do about residuals that change by `size` times their noise."""
+    order = 1 if scheme.stages == 1 else scheme.stages
+    needed = scheme.substeps * max(2, math.ceil((MARGIN * size / LARGEST) ** (1.0 / order)))
+    by_impulses = "impulse" in model.contact_kinds
+    finer = ", or integrator='rk4'" if order == 1 and not by_impulses else ""
+    many = f" {WHY_MANY}" if needed > scheme.substeps * MANY else ""
+    return f"Take substeps={needed}{finer} ([time] of a study).{many}"

@@ -134,7 +134,10 @@ class Design:
             panel.spines[["left", "bottom"]].set_color(FAINT)
             panel.tick_params(colors=INK, labelsize=8)
         names = [name for name, *_ in m.joints]
-        panels[0].legend(panels[0].lines, names, frameon=False, fontsize=8, ncols=4, labelcolor=INK)
+        figure.legend(
+            panels[0].lines, names, loc="outside upper left", ncols=min(len(names), 8),
+            frameon=False, fontsize=8, labelcolor=INK,
+        )  # fmt: skip
         panels[-1].set_xlabel("time [s]", color=INK)
         return figure
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from isthmus import draws
 from isthmus.entry import check_arguments, described
 from isthmus.errors import BadArgument, BadShape
 from isthmus.model.arguments import check_finite, check_shape
@@ -46,14 +47,13 @@ class State(Record):
     @staticmethod
     @check_arguments
     def neutral(model: Model) -> State:
-        """Every joint at its neutral position, at rest, at time 0."""
-        q = [
-            x
-            for i in range(len(model.joint_names))
-            if _owns(model, i)
-            for x in model.kind(i).neutral
-        ]
-        return State(np.array(q, dtype=np.float64), np.zeros(model.dof), fresh_memory(model))
+        """Every joint at its neutral position, at rest, at time 0.
+
+        A free joint is where its spring is slack (`joint/rest_position`): in MJCF, at the body's `pos` and `quat`.
+        """
+        owners = [i for i in range(len(model.joint_names)) if _owns(model, i)]
+        q = np.array([x for i in owners for x in model.kind(i).neutral], dtype=np.float64)
+        return State(_with_free_at_rest(model, q), np.zeros(model.dof), fresh_memory(model))
 
     @staticmethod
     @check_arguments
@@ -62,13 +62,11 @@ class State(Record):
         key = jax.random.key(key) if isinstance(key, int | np.integer) else key
         key_q, key_v = jax.random.split(key)
         neutral = State.neutral(model).q
-        q = np.asarray(neutral) + np.asarray(
-            jax.random.uniform(key_q, (model.nq,), minval=-1.0, maxval=1.0)
-        )
+        q = np.asarray(neutral) + draws.uniform(key_q, model.nq, -1.0, 1.0)
         for i, (start, stop) in enumerate(model.layout.q_own):
             if stop > start:
-                q[start:stop] = np.asarray(model.kind(i).normalise(jnp.asarray(q[start:stop])))
-        v = speed * np.asarray(jax.random.normal(key_v, (model.dof,)))
+                q[start:stop] = model.kind(i).normalise(q[start:stop])
+        v = speed * draws.normal(key_v, (model.dof,))
         return State(q, v, fresh_memory(model))
 
 
@@ -224,6 +222,19 @@ def check_prescribed(model: Model, control: Control) -> None:
         raise BadShape(
             f"{names} is prescribed: give its motion as Control(position=, velocity=, acceleration=)."
         )
+
+
+def _with_free_at_rest(model: Model, q: np.ndarray) -> AnyArray:
+    """Coordinates in which every free joint has those at which its spring is slack; of many worlds, the first's."""
+    spans = zip(model.joint_kinds, model.layout.q_own, strict=True)
+    rows = np.array([n for kind, span in spans if kind == "free" for n in range(*span)], dtype=int)
+    rest = model.joint_rest_position
+    if not len(rows):
+        return q
+    if is_traced(rest):
+        return jnp.asarray(q).at[rows].set(rest[rows])
+    q[rows] = np.asarray(rest).reshape(-1, len(q))[0, rows]
+    return q
 
 
 def _owns(model: Model, i: int) -> bool:

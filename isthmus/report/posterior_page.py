@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.identify.problem import Problem
+from isthmus.motion.files import coordinate_names
 from isthmus.posteriors.posterior import STOPPED, Posterior
 from isthmus.report.charts import legend, shortened
 from isthmus.report.html import Markup, joined, named, tag
-from isthmus.report.numbers import padded
+from isthmus.report.numbers import padded, plain
 from isthmus.report.svg import Frame, point
 from isthmus.report.write import whole_page, write_page
 
@@ -54,7 +55,7 @@ def _numbers(found: Posterior) -> Markup:
         low, high = found.interval(0.9).T
         columns = (found.names, found.mean, found.deviation, low, high, found.units)
         for name, mean, spread, a, b, unit in zip(*columns, strict=True):
-            cells = (f"{mean:.5g}", f"{spread:.2g}", f"{a:.5g}", f"{b:.5g}")
+            cells = (plain(mean, 5), plain(spread, 2), plain(a, 5), plain(b, 5))
             numbers = [tag("td", x, class_="number") for x in cells]
             rows.append(tag("tr", tag("td", named(name)), *numbers, tag("td", unit)))
     shares = ", ".join(f"{w:.2f}" for w in found.weights)
@@ -65,9 +66,10 @@ def _numbers(found: Posterior) -> Markup:
     said += (
         []
         if np.isnan(found.khat)
-        else [f"Pareto shape k̂ of the importance ratios: {found.khat:.2f}."]
+        else [f"Pareto shape k̂ of the importance ratios: {plain(found.khat, 2)}."]
     )
-    said += [*found.notes, *([] if found.complete else [STOPPED])]
+    said += [note[:1].upper() + note[1:] for note in found.notes]
+    said += [] if found.complete else [STOPPED]
     return joined(tag("h2", "Numbers"), tag("table", head, *rows), *(tag("p", x) for x in said))
 
 
@@ -123,17 +125,23 @@ def bands(found: Posterior, problem: Problem) -> list[Markup]:
     X = np.concatenate([some, np.zeros((len(some), evaluation.size - some.shape[1]))], axis=1)
     low, middle, high = np.nanquantile(evaluation.positions(X), [0.05, 0.5, 0.95], axis=0)
     t, drawn = log.time + log.dt * np.arange(len(log)), []
+    names = coordinate_names(found.model)
     own = [(w, s) for w, s in enumerate(problem.windows[1]) if s.run == 0]
     for k in range(min(log.q.shape[1], MAX_COORDINATES)):
-        edges = np.concatenate([low[..., k].ravel(), high[..., k].ravel(), log.q[:, k]])
-        frame = Frame((float(t[0]), float(t[-1])), padded(edges[np.isfinite(edges)], 0.08))
+        mine = [w for w, _ in own]
+        edges = np.concatenate([low[mine, :, k].ravel(), high[mine, :, k].ravel(), log.q[:, k]])
+        shown = padded(edges[np.isfinite(edges)], 0.08)
+        frame = Frame((float(t[0]), float(t[-1])), shown, right=18)
         inside = [frame.path(t, log.q[:, k], "measured")]
         for w, span in own:
             rows = slice(span.first, span.first + span.steps + 1)
             part = slice(0, len(t[rows]))
             inside.append(frame.area(t[rows], low[w, part, k], high[w, part, k], "meanband"))
             inside.append(frame.path(t[rows], middle[w, part, k], "predicted"))
-        title = f"q[{k}] of {log.name}: measured, and what 90 % of the models predict"
-        drawn.append(frame.picture(frame.axes("time [s]", f"q[{k}]"), inside=inside, title=title))
-    names = ("measured", "models: their median, and where 90 % of them are")
-    return [*drawn, legend(names, ("measured", "predicted"))]
+        name = names[k]
+        title = f"{name} of {log.name}: measured, and what 90 % of the models predict"
+        drawn.append(frame.picture(frame.axes("time [s]", name), inside=inside, title=title))
+    key = legend(
+        ("measured", "models: their median, and where 90 % of them are"), ("measured", "predicted")
+    )
+    return [key, tag("div", *drawn, class_="plots")]

@@ -27,7 +27,7 @@ def stage(scene: Scene, said: str) -> Markup:
         tag("p", f"{said} Drag to turn the view.", class_="hint"),
         canvas,
         _controls(),
-        charts.legend(shown, shown),
+        *([charts.legend(shown, shown)] if len(shown) > 1 else []),
         *(tag("p", note, class_="hint") for note in notes_of(scene)),
         tag("noscript", tag("p", script)),
         tag("script", Markup(as_json(scene).replace("<", "\\u003c")), type="application/json", id="scene"),

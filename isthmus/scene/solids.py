@@ -125,27 +125,31 @@ def _moved(mesh: Triangles, frame: Frame) -> Triangles:
 def _sticks(model: Model, solids: Sequence[Solid]) -> list[Solid]:
     """Rods to the next joints, or to the centre of mass, of links without shapes; else to a shape away from its joint.
 
-    A ball marks the joint of each rod, and a link that has no length.
+    A ball marks the joint of each rod, and a link that has no length. Joints away from what collides get a rod to it.
     """
     origins, coms = np.asarray(model.joint_origin), np.asarray(model.link_com)
     radius = STICK * max(float(np.linalg.norm([*origins, *coms], axis=1).max(initial=0.0)), 0.1)
     found = []
     for i, name in enumerate(model.link_names):
         own = [solid for solid in solids if solid.link == i]
-        ends = [origins[k] for k, parent in enumerate(model.parents) if parent == i] or [coms[i]]
-        if own:
-            ends = _far_shapes(own)
+        joints = [origins[k] for k, parent in enumerate(model.parents) if parent == i]
+        ends = _far_shapes(own) if own else joints or [coms[i]]
         ways = [end for end in ends if np.linalg.norm(end) > radius]
         meshes = [triangles.rod(np.zeros(3), end, radius) for end in ways]
         if ways or not own:
             meshes.append(triangles.capsule(1.6 * radius, 0.0))
+        else:
+            gaps = [(_nearest(own, joint), joint) for joint in joints]
+            meshes += [
+                triangles.rod(*g, radius) for g in gaps if np.linalg.norm(g[1] - g[0]) > radius
+            ]
         found += [Solid(name, i, mesh, "stick", True) for mesh in meshes]
     return found
 
 
 def _far_shapes(solids: Sequence[Solid]) -> list[np.ndarray]:
     """Middles of collision shapes of a link, where none of them reaches its joint; nothing where it has visuals."""
-    boxes = [(s.mesh.vertices.min(axis=0), s.mesh.vertices.max(axis=0)) for s in solids]
+    boxes = [_box(solid) for solid in solids]
     near = [
         np.all((low - AWAY * (high - low) <= 0) & (high + AWAY * (high - low) >= 0))
         for low, high in boxes
@@ -153,3 +157,15 @@ def _far_shapes(solids: Sequence[Solid]) -> list[np.ndarray]:
     if any(near) or any(solid.kind == "visual" for solid in solids):
         return []
     return [0.5 * (low + high) for low, high in boxes]
+
+
+def _nearest(solids: Sequence[Solid], place: np.ndarray) -> np.ndarray:
+    """The point of a link's solids that is nearest to a place, by the boxes around them; the place, with visuals."""
+    if any(solid.kind == "visual" for solid in solids):
+        return place
+    points = [np.clip(place, *_box(solid)) for solid in solids]
+    return min(points, key=lambda point: float(np.linalg.norm(point - place)))
+
+
+def _box(solid: Solid) -> tuple[np.ndarray, np.ndarray]:
+    return solid.mesh.vertices.min(axis=0), solid.mesh.vertices.max(axis=0)

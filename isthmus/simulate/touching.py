@@ -63,7 +63,7 @@ def warn_if_deep(
     leaves, tree = jax.tree.flatten((model, q if many else q[None]))
     flags = [*[False] * (len(leaves) - 1), True] if worlds is None else list(worlds)
     first = tree.unflatten([x[0] if own else x for x, own in zip(leaves, flags, strict=True)])
-    run = compiled(_depths, first, "depths", None, (first[1],))
+    run = compiled(depths, first, "depths", None, (first[1],))
     if run is None:
         return
     arrays = [np.asarray(x) for x in leaves]
@@ -83,7 +83,8 @@ def warn_if_deep(
         )
 
 
-def _depths(model: Model, q: Any) -> tuple[Any]:
+def depths(model: Model, q: Any) -> tuple[Any]:
+    """How far each contact is in what it touches, at the coordinates `q` [m]."""
     k = forward_kinematics(model, q, jnp.zeros(model.dof, q.dtype))
     return (touch(model, k, NO_SIGNALS).depth,)
 

@@ -139,7 +139,8 @@ class Study:
         parts = _parts(t.checked(data, TOP, "a study", faults), faults)
         if faults:
             raise BadStudy(faults, source)
-        here = here / data.get("paths_from", "")
+        if "paths_from" in data:
+            here = _shortest(here / data["paths_from"])
         return Study(**parts, here=here, source=source, text=text or as_toml(data))
 
     @property
@@ -291,3 +292,9 @@ def _formats(given: Any, faults: list[str]) -> tuple[str, ...]:
         if not known.fits(x)
     ]
     return formats
+
+
+def _shortest(folder: Path) -> Path:
+    """A folder without `..`, as seen from the current one where that is above it: messages show such paths."""
+    whole, here = folder.resolve(), Path.cwd()
+    return whole.relative_to(here) if whole.is_relative_to(here) else whole

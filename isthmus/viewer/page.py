@@ -16,7 +16,8 @@ from isthmus.scene.packed import MESH, stride
 from isthmus.scene.scene import Take, scene_of
 from isthmus.viewer.worlds import World
 
-SAID = "The mechanism in motion; what was measured is a ghost."
+ALONE = "The mechanism in motion."
+WITH_GHOST = "The mechanism in motion; what was measured is a ghost."
 
 
 def save_page(
@@ -37,8 +38,9 @@ def save_page(
         class_="bar-top",
     )
     top = joined(bar, tag("h1", model.name))
+    said = WITH_GHOST if any(take.measured is not None for take in takes) else ALONE
     tree = tag("section", tag("h2", "The model"), tag("pre", str(model)))
-    body = [tag("section", tag("h2", "The mechanism"), stage(scene, SAID)), tree]
+    body = [tag("section", tag("h2", "The mechanism"), stage(scene, said)), tree]
     scripts = tag("script", Markup(asset("report.js") + asset("player.js")))
     text = whole_page(model.name, top, body, scripts)
     with whole_file(path) as file:

@@ -17,7 +17,7 @@ from isthmus.model.model import Model
 from isthmus.scene.scene import Scene
 from isthmus.viewer.drawn import Drawn, draw
 from isthmus.viewer.stage import prepare, standing
-from isthmus.viewer.worlds import World, simulated
+from isthmus.viewer.worlds import World, simulated, titles_of
 
 FRAMES = 30.0
 """Pictures that are sent each second."""
@@ -51,9 +51,7 @@ class Viewer:
         places = standing(scene, len(worlds))
         self.cell = prepare(server, scene, places)
         """Width of the floor's squares [m]."""
-        names = [world.take.name for world in worlds]
-        alike = len(set(names)) < len(names)
-        self.titles = [f"{k + 1}: {name}" if alike else name for k, name in enumerate(names)]
+        self.titles = titles_of(worlds)
         """Names of the worlds, all different."""
         self.drawn: list[Drawn] = [
             draw(server, scene, f"world{k}", place, title if len(worlds) > 1 else "")

@@ -13,6 +13,7 @@ import numpy as np
 from isthmus.entry import described
 from isthmus.errors import BadMotion, BadOption, IsthmusError, IsthmusWarning
 from isthmus.identify.fit import Fit
+from isthmus.model.contacts import with_contact
 from isthmus.model.coordinates import normalise
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
@@ -25,15 +26,13 @@ from isthmus.scene.along import (
     Contacts,
     contacts_at,
     contacts_in,
-    pose_function,
     poses_along,
     signals_at,
     velocities_along,
 )
-from isthmus.scene.planes import planes_of
-from isthmus.scene.scene import Take, key_points
-from isthmus.scene.solids import solids_of
+from isthmus.scene.scene import Take
 from isthmus.simulate.rollout import rollout
+from isthmus.simulate.standing import on_the_ground
 
 RATE, LONGEST = 60.0, 3000
 """Pictures each second, and of one motion, at most."""
@@ -41,8 +40,6 @@ MOST_WORLDS = 16
 """Worlds side by side, at most."""
 SECONDS, DT = 2.0, 1e-3
 """Of a motion that nobody gave."""
-STEEP = 0.1
-"""Height of a plane's normal up to which it is a wall."""
 FLOATS = "Nothing carries this model, so it is shown at rest: --ground 0 (ist.with_contact) lets it fall onto a plane."
 POSE = "link/pose"
 
@@ -174,21 +171,32 @@ def acting(model: Model, motion: Motion, every: int = 1) -> Control:
 
 def still(model: Model) -> World:
     """The model at rest in its neutral position, free bodies on the ground: one picture, from which it can move."""
-    q, along = np.array(State.neutral(model).q), pose_function(model)
-    poses = along(q[None])
-    grounds = [plane for plane in planes_of(model) if plane.axes[2][2] > STEEP]
-    if grounds and model.joint_kinds[:1] == ("free",):
-        solids = [s for s in solids_of(model, 200)[0] if s.link >= 0]
-        places = key_points(solids, (), [poses], lambda vertices: vertices)
-        q[2] += max(0.0, *(plane.below(places) for plane in grounds))
-        poses = along(q[None])
+    touching = model if model.contact_kinds else _touching(model)
+    q = on_the_ground(touching, np.asarray(State.neutral(model).q))
+    poses = poses_along(model, q[None])
     motion = Motion(np.zeros(1), q[None], np.zeros((1, model.dof)))
     return World(model, Take(model.name, DT, poses), motion, still=True)
+
+
+def _touching(model: Model) -> Model:
+    """The model with contacts for all its shapes; as it is, where it has no shape or no plane."""
+    try:
+        return with_contact(model, "*")
+    except IsthmusError:
+        return model
 
 
 def floats(model: Model) -> bool:
     """Whether nothing carries the model, so that it would only fall out of the picture."""
     return model.joint_kinds[:1] == ("free",) and not model.contact_kinds
+
+
+def titles_of(worlds: Sequence[World]) -> list[str]:
+    """Names of worlds, all different; held-out runs say so."""
+    takes = [world.take for world in worlds]
+    names = [f"{take.name} (held out)" if take.heldout else take.name for take in takes]
+    alike = len(set(names)) < len(names)
+    return [f"{k + 1}: {name}" if alike else name for k, name in enumerate(names)]
 
 
 def notes_on(worlds: Sequence[World]) -> tuple[str, ...]:

@@ -191,6 +191,24 @@ def test_a_joint_with_several_coordinates_names_its_parts(capsys):
     assert "a quaternion cannot be zero" in one_sentence(capsys)
 
 
+def test_a_free_body_starts_on_the_ground_unless_options_say_where():
+    block = ist.library.cube(width=0.2, contact="impulse")
+    assert simulate._start(block, "", "").q[2] == pytest.approx(0.1)
+    assert simulate._start(block, "cube.x=1", "").q[2] == pytest.approx(0.1)
+    assert simulate._start(block, "cube.z=0.05", "").q[2] == 0.05
+
+
+def test_contacts_that_the_viewer_draws_are_simulated_once_and_not_written(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        "isthmus.cli.viewing.view_files", lambda *given: shown.append(given[1]) or 0
+    )
+    words = ["library:cube", "--contact", "penalty", "--seconds", "0.01"]
+    assert main(["simulate", *words, "--out", str(tmp_path / "m.npz"), "--view"]) == 0
+    assert {"contact/point", "contact/normal_force"} <= {*shown[0].signals}
+    assert not any("contact/" in name for name in np.load(tmp_path / "m.npz"))
+
+
 def test_a_motion_larger_than_the_memory_is_refused(capsys, monkeypatch):
     monkeypatch.setattr(simulate.os, "sysconf", lambda name: 4096)
     assert main([*SHORT[:2], "--seconds", "1000"]) == 2

@@ -25,6 +25,7 @@ def test_a_model_moves_on_its_page_without_a_motion(tmp_path, capsys):
     assert capsys.readouterr().out == f"wrote {page}\n"
     (run,) = scene(page)["runs"]
     assert run["measured"] is None
+    assert "ghost" not in page.read_text(encoding="utf-8").split("<section>")[1].split("<canvas")[0]
     assert len(run["predicted"]) > 1000
 
 
@@ -52,6 +53,7 @@ def test_a_fit_without_its_logs_shows_the_fitted_model(tmp_path):
         (["library:pendulum", "--save", "page.txt"], "must end in .html"),
         (["library:pendulum", "--sav", "page.txt"], "Did you mean '--save'?"),
         (["nothing.urdf"], "there is no file 'nothing.urdf'"),
+        (["."], "'.' is a folder without fit.json: name one that 'isthmus fit' wrote"),
     ],
 )
 def test_what_is_wrong_ends_in_one_sentence(words, what, capsys, tmp_path, monkeypatch):

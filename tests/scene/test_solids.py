@@ -30,7 +30,12 @@ def extent(solid) -> np.ndarray:
 def test_a_link_is_seen_as_its_visual_else_as_what_collides_else_as_sticks(tmp_path):
     path = write_arm(tmp_path)
     model = ist.load(path, packages=[tmp_path / "elsewhere"])
-    shown = {"base": {"visual"}, "upper": {"visual"}, "fore": {"collision"}, "hand": {"visual"}}
+    shown = {
+        "base": {"visual"},
+        "upper": {"visual"},
+        "fore": {"collision", "stick"},
+        "hand": {"visual"},
+    }
     assert kinds(model) == shown | {"world": set()}
     found, notes = solids_of(model, 1000)
     assert notes == ()
@@ -46,7 +51,7 @@ def test_a_link_is_seen_as_its_visual_else_as_what_collides_else_as_sticks(tmp_p
 def test_meshes_that_are_not_found_are_named_and_found_later(tmp_path):
     model = ist.load(write_arm(tmp_path))
     _, notes = solids_of(model, 1000)
-    assert kinds(model)["base"] == {"collision"}
+    assert kinds(model)["base"] == {"collision", "stick"}
     assert kinds(model)["upper"] == {"stick"}
     assert "'package://looks/ball.stl' was not found" in notes[0]
     assert "packages=" in notes[0]
@@ -83,3 +88,16 @@ def test_a_shape_away_from_its_joint_is_joined_to_it():
     found, _ = solids_of(robot.model(), 1000)
     low = extent(next(s for s in found if s.kind == "stick"))[0]
     np.testing.assert_allclose(low[2], -0.4, atol=1e-9)
+
+
+def test_a_joint_away_from_the_shape_of_its_parent_is_joined_to_it():
+    robot = ist.Builder("leg")
+    robot.add_link("trunk", mass=1.0)
+    robot.add_joint_free("trunk", None, "trunk")
+    robot.add_shape_box("trunk", (0.1, 0.1, 0.1))
+    for name, place in (("near", 0.1), ("far", 0.3)):
+        robot.add_link(name, mass=1.0)
+        robot.add_shape_sphere(name, 0.02)
+        robot.add_joint_revolute(name, "trunk", name, position=(place, 0.0, 0.0))
+    (rod,) = (s for s in solids_of(robot.model(), 1000)[0] if s.kind == "stick")
+    np.testing.assert_allclose(extent(rod)[:, 0], [0.1, 0.3], atol=1e-9)

@@ -102,6 +102,7 @@ def test_the_study_in_a_folder_of_results_is_the_same_study(output, folder, tmp_
         again = ist.Study.load(copy)
         assert again.folder.resolve() == study.folder.resolve()
         assert (again.here / again.robot).resolve() == (tmp_path / "arm.urdf").resolve()
+        assert ".." not in again.here.parts
         assert "# mine" in again.text
         assert again.text.count("paths_from") == 1
         study = again

@@ -13,7 +13,7 @@ import isthmus as ist
 from isthmus.errors import BadMotion, BadOption, MissingExtra
 from isthmus.viewer.panel import Panel
 from isthmus.viewer.viewer import Viewer
-from isthmus.viewer.worlds import FLOATS, simulated, still, worlds_of
+from isthmus.viewer.worlds import FLOATS, simulated, still, titles_of, worlds_of
 from tests.report.fits import real
 from tests.scene.test_scene import ball
 
@@ -177,6 +177,7 @@ def test_a_model_that_nothing_carries_is_shown_at_rest_and_the_page_says_so(tmp_
 def test_a_fit_shows_predicted_runs_with_the_measured_ones_as_ghosts():
     worlds = worlds_of(real().model, real())
     assert [world.take.heldout for world in worlds] == [True, False]
+    assert [title.endswith(" (held out)") for title in titles_of(worlds)] == [True, False]
     assert all(w.take.measured is not None and w.take.predicted is not None for w in worlds)
 
 
