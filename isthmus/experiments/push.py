@@ -36,7 +36,6 @@ from isthmus.experiments.push_fits import (
     fitted,
     folds,
     predicted,
-    scored,
 )
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.model.model import Model
@@ -53,9 +52,7 @@ LEARN = 2 / 3
 QUICK = 4
 """Pushes of each shape that the small version takes."""
 LOADS = (0.1, 0.05, 0.2)
-"""Weights of the load of each object among which cross-validation chooses; without networks, the first."""
-SCATTERS = (0.3, 0.6, 0.9)
-"""Scatters of the friction at the tip that cross-validation sets beside none."""
+"""Weights of the load of each object among which cross-validation chooses; without a choice, the first."""
 FREE_LOADS = 0.02
 """Weight of the load of an object that is fitted alone."""
 
@@ -70,7 +67,6 @@ class Plan:
     folds: int
     loads: tuple[float, ...]
     networks: tuple[str, ...]
-    scatters: tuple[float, ...]
     cases: int
     """How many shapes are left out in turn."""
     workers: int
@@ -119,9 +115,10 @@ def study(settings: Settings) -> Result:
     cases, final = found[:-1], found[-1]
     for case in cases:
         settings.say(f"without {case.unseen}: {case.chosen[HYBRID].name}; {_said(case)}")
+    crossed = [crossed_table([*cases, final])] if any(final.crossed.values()) else []
     tables = (
-        errors_table(cases, pushes), ratios_table(cases), cases_table(cases), crossed_table([*cases, final]),
-        numbers_table(final), *([] if settings.quick else [alone_table(pushes, plan.steps)]),
+        errors_table(cases, pushes), ratios_table(cases), cases_table(cases), *crossed, numbers_table(final),
+        *([] if settings.quick else [alone_table(pushes, plan.steps)]),
     )  # fmt: skip
     numbers = plain_numbers(cases, final)
     models = {name: model_of(pushes, line_of(name, final), n) for name, n in final.numbers.items()
@@ -130,14 +127,14 @@ def study(settings: Settings) -> Result:
 
 
 def planned(settings: Settings) -> Plan:
-    """The sizes, small for `--quick`; `--set network=no` leaves networks and other weights of loads out."""
+    """The sizes, small for `--quick`; `--set network=no` leaves networks and their cross-validation out."""
     quick = settings.quick
     network = str(settings.option("network", "yes")) != "no"
     return Plan(
         steps=int(settings.option("steps", 1 if quick else 10)), fold_steps=1 if quick else 4,
         folds=2 if quick else 3, loads=LOADS[:1] if quick or not network else LOADS,
         networks=(("tip",) if quick else tuple(push_model.NETWORKS)) if network else (),
-        scatters=SCATTERS[:1] if quick else SCATTERS, cases=int(settings.option("cases", 1 if quick else 99)),
+        cases=int(settings.option("cases", 1 if quick else 99)),
         workers=int(settings.option("workers", 1)), seed=settings.seed,
     )  # fmt: skip
 
@@ -178,8 +175,10 @@ def learned(line: Line, pushes: Pushes, steps: int, analytic: Numbers | None) ->
 
 
 def chosen_line(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]]:
-    """The hybrid line with the least error by cross-validation: its loads, then a network, then scatter."""
+    """The hybrid line with the least error by cross-validation; without a choice, none is made."""
     loads = [Line(f"loads {x:g}", loads=x) for x in plan.loads]
+    if len(loads) == 1 and not plan.networks:
+        return loads[0], {}
     parts = folds(pushes, plan.folds)
     crossed: dict[str, np.ndarray] = {}
     found: dict[str, list[Numbers]] = {}
@@ -193,16 +192,10 @@ def chosen_line(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]
     best = min(loads, key=lambda line: cost(crossed[line.name]))
     nets = with_networks(best, plan)
     for line in nets:
-        found[line.name], crossed[line.name] = cross_validated(
+        _, crossed[line.name] = cross_validated(
             line, pushes, parts, plan.fold_steps, found[best.name]
         )
-    best = min([best, *nets], key=lambda line: cost(crossed[line.name]))
-    means = [
-        dataclasses.replace(best, name=f"{best.name}, scatter {x:g}", scatter=x)
-        for x in plan.scatters
-    ]
-    crossed |= {line.name: scored(line, pushes, parts, found[best.name]) for line in means}
-    return min([best, *means], key=lambda line: cost(crossed[line.name])), crossed
+    return min([best, *nets], key=lambda line: cost(crossed[line.name])), crossed
 
 
 def chosen_new(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]]:

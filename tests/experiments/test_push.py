@@ -21,7 +21,7 @@ from isthmus.experiments.push_data import (
     split,
     squares,
 )
-from isthmus.experiments.push_fits import QUANTILES, Line, by_shape, folds, predicted
+from isthmus.experiments.push_fits import by_shape, folds
 from isthmus.experiments.run import Settings, reproduce
 
 SQUARE = 0.03 * np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
@@ -134,19 +134,6 @@ def test_a_shape_left_out_is_scored_and_not_fitted(made):
     for fit, score in by_shape(made):
         assert {made.names[i] for i in fit}.isdisjoint(made.names[i] for i in score)
     assert by_shape(made.pick(made.of(["bar"]))) == []
-
-
-def test_with_scatter_the_mean_path_over_frictions_at_the_tip_is_predicted(made):
-    numbers = {name: float(x[0]) for name, x in batch().items()}
-    one = predicted(Line("one"), numbers, made)
-    np.testing.assert_array_equal(one, push_model.predict(made, batch())[0])
-    each = [
-        predicted(Line("one"), {**numbers, "tip_friction": f * numbers["tip_friction"]}, made)
-        for f in np.exp(0.6 * QUANTILES)
-    ]
-    mean = predicted(Line("mean", scatter=0.6), numbers, made)
-    np.testing.assert_allclose(mean, np.mean(each, axis=0), atol=1e-12)
-    assert np.abs(mean - one)[:, -1, 2].max() > 1e-3
 
 
 def test_recorded_contact_tells_where_the_tip_is():
