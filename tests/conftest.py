@@ -1,10 +1,10 @@
 """What every test starts from: 64 bits, strict arithmetic, shapes checked at run time.
 
 Five variables change that, each for a session: `ISTHMUS_CHECK_SHAPES=0` leaves the shapes of
-arguments unchecked (faster, shorter tracebacks), `some` only those of physics, as in `make test`
-(a fifth of its time; `make test-other` checks them), `ISTHMUS_TEST_CACHE=0` compiles everything anew,
-`XLA_FLAGS=` and `ISTHMUS_OPTIMISE=` (empty) let XLA and LLVM optimise as they do for users,
-`ISTHMUS_SHARED_DATA=folder` says where the recordings are.
+arguments unchecked (faster, shorter tracebacks), `some` checks them in the packages of `MATHEMATICS` alone, as
+`make test` does (`make test-other` checks all, which takes a quarter of the time), `ISTHMUS_TEST_CACHE=0`
+compiles everything anew, `XLA_FLAGS=` and `ISTHMUS_OPTIMISE=` (empty) let XLA and LLVM optimise as they do for
+users, `ISTHMUS_SHARED_DATA=folder` says where the recordings are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # no test opens a window
 os.environ.setdefault("ISTHMUS_OPTIMISE", "0")
 if version("jaxlib").startswith("0.10."):  # a version that does not know a flag ends the process
     os.environ.setdefault(
-        "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+        "XLA_FLAGS",
+        "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false "
+        "--xla_cpu_parallel_codegen_split_count=1 --xla_llvm_disable_expensive_passes=true",
     )
 
 import jax
@@ -44,15 +46,24 @@ USUAL = LOOSE | {"jax_enable_x64": False}
 for name, value in STRICT.items():  # now, because test files build models while they are imported
     jax.config.update(name, value)
 
-PHYSICS = ("spatial", "model", "networks", "dynamics", "contact", "simulate")
-"""Packages whose functions are called thousands of times while a step is traced."""
+MATHEMATICS = (
+    "entry",
+    "motion",
+    "identify",
+    "discovery",
+    "tracking",
+    "excitation",
+    "posteriors",
+    "verify",
+)
+"""Packages whose functions say shapes, without those that are called thousands of times while a step is traced."""
 check_shapes = os.environ.get("ISTHMUS_CHECK_SHAPES", "1")
 if check_shapes != "0":
     assert "isthmus" not in sys.modules, "isthmus was imported before its shapes could be checked"
     parts = sorted(path.stem for path in (REPOSITORY / "isthmus").glob("[a-z]*"))
     # but not native: it works scalar by scalar, where checks would cost more than the work, and has no shapes
-    left_out = ("native", *(PHYSICS if check_shapes == "some" else ()))
-    checked = [f"isthmus.{part}" for part in parts if part not in left_out]
+    wanted = MATHEMATICS if check_shapes == "some" else [part for part in parts if part != "native"]
+    checked = [f"isthmus.{part}" for part in wanted]
     install_import_hook(checked, "beartype.beartype")
 
 gc.set_threshold(

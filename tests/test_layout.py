@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import re
 import subprocess
@@ -16,9 +17,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Everything under isthmus/, each importing only from those before it. "isthmus" is the roof,
 # isthmus/__init__.py: what stands behind it may use the library as its users do.
-FLOW = """types record shown errors entry disk interrupts schema palette phases blas native distributed spatial describe
-model library networks motion dynamics contact simulate blueprint files verify data losses identify discovery control
-tracking excitation export posteriors scene report figures notebook viewer study isthmus bench experiments
+FLOW = """types record shown errors entry disk interrupts schema palette phases blas draws native distributed spatial
+describe model library networks motion dynamics contact simulate blueprint files verify data losses identify discovery
+control tracking excitation export posteriors scene report figures notebook viewer study isthmus bench experiments
 cli""".split()
 
 INSIDE = {
@@ -50,6 +51,7 @@ def shown(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@functools.cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), shown(path))
 

@@ -65,7 +65,7 @@ def _start(model: ist.Model, start: str, seed: int, steps: int) -> tuple[ist.Sta
     import jax
     import numpy as np
 
-    from isthmus import native
+    from isthmus import draws, native
     from isthmus.cli.parts import held
     from isthmus.dynamics.crba import mass_matrix
 
@@ -74,7 +74,7 @@ def _start(model: ist.Model, start: str, seed: int, steps: int) -> tuple[ist.Sta
         return state, held(model, state, np.zeros((steps, model.dof)))
     key_state, key_control = jax.random.split(jax.random.key(seed))
     state = ist.State.random(model, key_state)
-    wanted = np.asarray(jax.random.normal(key_control, (model.dof,)))
+    wanted = draws.normal(key_control, (model.dof,))
     needed = native.compile(lambda m, q, a: mass_matrix(m, q) @ a, model, state.q, wanted)
     torque = np.array(needed(model, state.q, wanted))
     torque[list(model.position_controlled)] = (

@@ -1,5 +1,8 @@
 """Contact by springs: the normal force of Hunt and Crossley, the smooth friction of Brown and McPhee.
 
+Friction may grow less than the normal force does, as where a corner that hits the ground hard slides more easily than
+a face that rests on it (`contact/friction_load`).
+
 Each contact acts for itself, so that a network can correct each one (`contact/normal_force`,
 `contact/friction_force`). Friction that would reverse the sliding of a link within a step is stiff: a semi-implicit
 step takes it as it will be at its end, like that of joints.
@@ -61,14 +64,17 @@ class Rubbing(Record):
 
 
 def friction_slope(
-    sliding: Float[AnyArray, "rows 3"], normal: AnyArray, friction: AnyArray, speed: AnyArray
-) -> AnyArray:
-    """Friction divided by the sliding velocity [N·s/m], which is finite at rest."""
+    sliding: Float[AnyArray, "rows 3"], normal: AnyArray, friction: AnyArray, speed: AnyArray, load: AnyArray
+) -> AnyArray:  # fmt: skip
+    """Friction divided by the sliding velocity [N·s/m], which is finite at rest.
+
+    Friction grows with the normal force, up to `friction / load` [N].
+    """
     square = jnp.sum(sliding * sliding, axis=1)
     slow = square < 1e-12 * speed**2
     fast = jnp.sqrt(jnp.where(slow, 1.0, square))
     share = jnp.where(slow, SHARPNESS / speed, jnp.tanh(SHARPNESS * fast / speed) / fast)
-    return friction * normal * share
+    return friction * normal / (1.0 + load * normal) * share
 
 
 def penalty_forces(
@@ -86,8 +92,9 @@ def penalty_forces(
     pressed = signal("contact/normal_force", pressed, row=rows)
     sliding = velocity - along[:, None] * n
     slope = friction_slope(
-        sliding, pressed, pick(model.contact_friction), pick(model.contact_friction_speed)
-    )
+        sliding, pressed, pick(model.contact_friction), pick(model.contact_friction_speed),
+        pick(model.contact_friction_load),
+    )  # fmt: skip
     plain = -slope[:, None] * sliding
     rubbed = signal("contact/friction_force", plain, row=rows)
     if rubbed is not plain:  # what a network made of it, along the sliding velocity

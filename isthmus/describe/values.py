@@ -24,7 +24,7 @@ MUST: dict[str, Must] = {
     "limit_stiffness": "not negative", "limit_damping": "not negative", "limit_width": "positive",
     "effort": "not negative", "kp": "not negative", "kd": "not negative", "delay": "not negative",
     "restitution": "a share", "restitution_speed": "not negative", "exponent": "at least one",
-    "softness": "not negative", "erp": "a share", "radius": "not negative",
+    "friction_load": "not negative", "softness": "not negative", "erp": "a share", "radius": "not negative",
 }  # fmt: skip
 """Which rule each quantity follows; any other may be any finite number."""
 

@@ -145,11 +145,8 @@ def _weights(model: Model, log: Log, sigma: np.ndarray) -> np.ndarray:
 
 
 def _displacement(model: Model, q: np.ndarray) -> np.ndarray:
-    if model.nq == model.dof:
-        return q
-    with jax.enable_x64(True):
-        zero = State.neutral(model).q
-        return np.asarray(jax.jit(jax.vmap(lambda x: coordinates.minus(model, x, zero)))(q))
+    neutral = np.broadcast_to(np.asarray(State.neutral(model).q), q.shape)
+    return coordinates.minus_rows(model, q, neutral)
 
 
 # noise -------------------------------------------------------------------------------------------------------

@@ -24,8 +24,14 @@ from isthmus.experiments.arm_peers import Figaroh, Peer, figaroh, peer
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.files.load import load
 from isthmus.identify.fit import Fit
-from isthmus.identify.torque.data import BLOCKS, Rows, parts_of, predicted_torque
-from isthmus.identify.torque.layout import cogging_names
+from isthmus.identify.torque.data import (
+    BLOCKS,
+    Rows,
+    described_bristles,
+    parts_of,
+    predicted_torque,
+)
+from isthmus.identify.torque.layout import bristle_name, cogging_names
 from isthmus.identify.torque.regressor import OF_JOINT, parameter_names, parameter_vector
 from isthmus.identify.torque.result import TorqueFit
 from isthmus.identify.torque.start import fit_rows, torque_rows
@@ -323,6 +329,9 @@ def _numbers(model: Model) -> dict[str, float]:
         both = cogging_names(dof_names(model)[k], int(np.asarray(model.joint_cogging_periods)[k]))
         sizes = (model.joint_cogging_sin, model.joint_cogging_cos)
         out |= {name: float(np.asarray(x)[k]) for name, x in zip(both, sizes, strict=True)}
+    for k, deflection in described_bristles(model):
+        dof = dof_names(model)[k]
+        out[bristle_name(dof, deflection)] = out.pop(f"friction of {dof!r}")
     return out
 
 

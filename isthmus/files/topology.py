@@ -68,10 +68,11 @@ def from_topology(found: Any) -> dict[str, Any]:
 
 
 def with_extras(fields: dict[str, Any]) -> dict[str, Any]:
-    """All fields of a model, with those that files of version 0.1 lack switched off."""
+    """All fields of a model; those that older files lack have no effect."""
     dof = layout_of(fields["joint_kinds"], fields["mimics"]).nv
     usual = Joint("", "fixed", None, "")
     leaves = {f"joint_{name}": np.full(dof, getattr(usual, name)) for name in EXTRAS}
+    leaves["contact_friction_load"] = np.zeros(len(fields["contact_kinds"]))
     return {**dict.fromkeys(SINCE_FORMAT_2, ()), **leaves, **fields}
 
 

@@ -288,13 +288,17 @@ def warnings_of(
         first, more = list(known.doubtful)[:MAX_NAMED], len(known.doubtful) - MAX_NAMED
         names = ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
         found.append(f"{names}: doubtful, as the model lacks something: {known.lacking}.")
-    for name in poorly_known(estimates):
+    # where the error is infinite, a sentence of known.undetermined says so
+    poor = [name for name in poorly_known(estimates) if not np.isinf(estimates[name].error)]
+    for name in poor[:MAX_NAMED]:
         e = estimates[name]
-        if np.isinf(e.error):
-            continue  # a sentence of known.undetermined says so
         found.append(
             f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}. "
             f"{what_would_determine(name, known, list(estimates))}"
+        )
+    if (more := len(poor) - MAX_NAMED) > 0:
+        found.append(
+            f"{more} more are poorly identifiable: their standard errors exceed their values."
         )
     if status not in (Status.CONVERGED, Status.INTERRUPTED):
         found.append(f"the search did not converge: {status.value}.")

@@ -76,6 +76,9 @@ class Contact:
     """Penalty: of the depth in the force."""
     friction_speed: Number = 0.01
     """Penalty: speed within which friction is smoothed [m/s]."""
+    friction_load: Number = 0.0
+    """Penalty: friction is divided by `1 + friction_load · normal force` [1/N], so that it is at most
+    `friction / friction_load`."""
     softness: Number | None = None
     """Impulse: speed that 1 N·s gives the contact itself [1/kg]; None: 10⁻⁵ of that of the whole mass."""
     erp: Number = 0.2
@@ -86,7 +89,7 @@ class Contact:
 
 NUMBERS = (
     "friction", "restitution", "restitution_speed", "stiffness", "damping", "exponent",
-    "friction_speed", "softness", "erp", "radius",
+    "friction_speed", "friction_load", "softness", "erp", "radius",
 )  # fmt: skip
 """Leaves of a contact."""
 ALL_BITS = 2**31 - 1

@@ -21,6 +21,27 @@ def minus(model: Model, a: Coordinates, b: Coordinates) -> Joints:
     return _by_joint(model, lambda kind, a, b: kind.minus(a, b), a, b, default=lambda: a - b)
 
 
+def minus_rows(model: Model, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`minus` of rows of measured positions, (rows, nq) -> (rows, dof), without waiting for a compiler; NaN stays."""
+    if model.nq == model.dof:
+        return a - b
+    from scipy.spatial.transform import Rotation  # heavy, and only for quaternions
+
+    known = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
+    turned = lambda q: Rotation.from_quat(q[known], scalar_first=True)
+    out = np.full((len(a), model.dof), np.nan)
+    for i, ((start, stop), (first, last)) in enumerate(
+        zip(model.layout.q_own, model.layout.v_own, strict=True)
+    ):
+        turn = slice(stop - 4, stop) if model.kind(i).nq > model.kind(i).nv else slice(stop, stop)
+        shift = slice(start, turn.start)
+        out[:, first : first + turn.start - start] = a[:, shift] - b[:, shift]
+        if turn.start < stop:
+            relative = turned(b[:, turn]).inv() * turned(a[:, turn])
+            out[known, last - 3 : last] = relative.as_rotvec()
+    return out
+
+
 def torque(model: Model, d: Joints, f: Joints) -> Joints:
     """The torques that do the work of forces `f` on a displacement `d = minus(a, b)` when `a` moves."""
     if model.nq == model.dof:

@@ -118,6 +118,9 @@ class Model(JointFields, Shown):
     contact_friction_speed: Float[AnyArray, " contacts"] = _of_contact(
         "friction_speed", "m/s", "speed within which friction is smoothed (penalty)"
     )
+    contact_friction_load: Float[AnyArray, " contacts"] = _of_contact(
+        "friction_load", "1/N", "friction is divided by 1 + this · normal force (penalty)"
+    )
     contact_softness: Float[AnyArray, " contacts"] = _of_contact(
         "softness", "1/kg", "speed that an impulse of 1 N·s gives the contact itself (impulse)"
     )

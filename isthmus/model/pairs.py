@@ -53,6 +53,8 @@ class Pair:
     exponent: Number | None = None
     friction_speed: Number | None = None
     """[m/s]"""
+    friction_load: Number | None = None
+    """[1/N]"""
     softness: Number | None = None
     """[1/kg]"""
     erp: Number | None = None

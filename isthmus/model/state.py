@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from isthmus import draws
 from isthmus.entry import check_arguments, described
 from isthmus.errors import BadArgument, BadShape
 from isthmus.model.arguments import check_finite, check_shape
@@ -61,13 +62,11 @@ class State(Record):
         key = jax.random.key(key) if isinstance(key, int | np.integer) else key
         key_q, key_v = jax.random.split(key)
         neutral = State.neutral(model).q
-        q = np.asarray(neutral) + np.asarray(
-            jax.random.uniform(key_q, (model.nq,), minval=-1.0, maxval=1.0)
-        )
+        q = np.asarray(neutral) + draws.uniform(key_q, model.nq, -1.0, 1.0)
         for i, (start, stop) in enumerate(model.layout.q_own):
             if stop > start:
-                q[start:stop] = np.asarray(model.kind(i).normalise(jnp.asarray(q[start:stop])))
-        v = speed * np.asarray(jax.random.normal(key_v, (model.dof,)))
+                q[start:stop] = model.kind(i).normalise(q[start:stop])
+        v = speed * draws.normal(key_v, (model.dof,))
         return State(q, v, fresh_memory(model))
 
 

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from isthmus import draws
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, BadWiring, did_you_mean
 from isthmus.types import AnyArray
@@ -269,7 +270,7 @@ def _as_numpy(tree: Any) -> Any:
 
 
 def _layer(inputs: int, outputs: int, key: PRNGKeyArray) -> Layer:
-    weight = np.asarray(jax.random.normal(key, (outputs, inputs))) / math.sqrt(max(inputs, 1))
+    weight = draws.normal(key, (outputs, inputs)) / math.sqrt(max(inputs, 1))
     return Layer(weight, np.zeros(outputs))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from isthmus import native
 from isthmus.dynamics.kinematics import forward_kinematics
 from isthmus.errors import IsthmusError, IsthmusWarning
-from isthmus.model.coordinates import minus
+from isthmus.model.coordinates import minus_rows
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.simulate.many import rollout_many
@@ -56,11 +56,10 @@ def pose_function(model: Model) -> Callable[[np.ndarray], np.ndarray]:
 
 def velocities_along(model: Model, q: np.ndarray, dt: float) -> np.ndarray:
     """Velocities (rows, dof) that led to each row in a time `dt` [s]; those of a first row lead to the next."""
-    difference = native.compile(lambda a, b: minus(model, a, b), q[0] * 0.0, q[0] * 0.0)
     neutral = np.asarray(State.neutral(model).q)
     known = np.reshape(np.isfinite(q).all(axis=1), (-1, 1))
     sound = np.where(known, q, neutral)
-    steps = np.array(difference.map(sound[1:], sound[:-1])) / dt
+    steps = minus_rows(model, sound[1:], sound[:-1]) / dt
     steps = np.where(known[1:] & known[:-1], steps, np.nan)
     before = np.concatenate([np.full((1, model.dof), np.nan), steps])
     after = np.concatenate([steps, np.full((1, model.dof), np.nan)])

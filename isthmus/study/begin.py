@@ -220,7 +220,8 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
         yield _entry("joint/*/damping", 0.0, None, f"in the file: {damping} {unit}")
         yield _entry("joint/*/friction", 0.0, None, "dry friction", used=False)
     words = "mass, centre of mass and inertia of every body"
-    yield _entry("link/*/inertial", None, None, words, used=whole)
+    held = "prior = 0.3  # what the motion does not determine stays near the file"
+    yield _entry("link/*/inertial", None, None, words, held, used=whole)
     for k in moving[:1]:
         yield _entry(
             f"stretch/{model.link_names[k]}", 0.5, 2.0, "a length, as a factor", used=False
@@ -243,11 +244,19 @@ def _moving(model: Model) -> list[int]:
     return [i for i, does in enumerate(moves) if does]
 
 
-def _entry(name: str, low: float | None, high: float | None, words: str, used: bool = True) -> str:
+def _entry(
+    name: str,
+    low: float | None,
+    high: float | None,
+    words: str,
+    *more: str,
+    used: bool = True,
+) -> str:
     mark = "" if used else "# "
     lines = ["[[free]]", f"name = {_quoted(name)}  # {words}"]
     lines += [f"low = {low:.4g}"] if low is not None else []
     lines += [f"high = {high:.4g}"] if high is not None else []
+    lines += more
     return "\n".join(f"{mark}{line}" for line in lines)
 
 

@@ -6,8 +6,6 @@ median of their sizes is not moved by impacts and outliers.
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from isthmus.errors import BadLog
@@ -26,9 +24,7 @@ def estimated_noise(model: Model, log: Log) -> dict[str, np.ndarray]:
     """The standard deviation of each position [rad, m] and velocity [rad/s, m/s] that was measured, (dof,)."""
     found = {}
     if log.measured[0]:
-        with jax.enable_x64(True):
-            minus = jax.jit(jax.vmap(lambda a, b: coordinates.minus(model, a, b)))
-            steps = np.asarray(minus(jnp.asarray(log.q[1:]), jnp.asarray(log.q[:-1])))
+        steps = coordinates.minus_rows(model, log.q[1:], log.q[:-1])
         path = np.nancumsum(steps, axis=0)
         found[POSITION] = _noise(np.diff(steps, 2, axis=0), np.ptp(path, axis=0))
     if log.measured[1]:

@@ -10,6 +10,10 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import FitWarning
+from isthmus.identify.answer.abstract_fit import Estimate
+from isthmus.identify.answer.sensitivity import Sensitivity
+from isthmus.identify.fit import warnings_of
+from isthmus.identify.search.search import Status
 from tests.identify.motions import DOUBLE, SINGLE, double_problem, recorded
 
 
@@ -61,6 +65,18 @@ def test_a_fit_that_predicts_hardly_better_than_nothing_is_called_poor(fit):
         "a poor fit: the error of joint/position in fitted motion" in str(w.message) for w in told
     )
     assert "warning: a poor fit" in str(poor)
+
+
+def test_of_many_numbers_that_are_poorly_known_the_first_are_named(fit):
+    names = [f"x{k}" for k in range(9)]
+    size = len(names)
+    known = Sensitivity(np.ones(size), 2.0 * np.ones(size), np.eye(size), 1.0, (), ())
+    told = warnings_of(known, {n: Estimate(1.0, 2.0, "m", 1.0) for n in names}, Status.CONVERGED)
+    assert [text.split()[0] for text in told] == [*names[:6], "3"]
+    many = dataclasses.replace(fit, doubtful=dict.fromkeys(names, "it would move"))
+    assert "doubtful: x5: it" in str(many)
+    assert "doubtful: x6" not in str(many)
+    assert "doubtful: 3 more" in str(many)
 
 
 @pytest.mark.parametrize("search", [ist.LBFGS(), ist.LengtheningHorizon(ist.LevenbergMarquardt())])

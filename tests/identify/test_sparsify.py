@@ -45,23 +45,24 @@ def found(problem: ist.Problem) -> ist.Fit:
 
 
 def test_viscous_friction_is_read_from_the_velocity_alone(found):
-    read = [names for names in found.inputs.values() if names]
-    assert read == [("joint/velocity[joint_1]",)]
+    """By one of the two networks, or by both: their sum is the same."""
+    read = {names for names in found.inputs.values() if names}
+    assert read == {("joint/velocity[joint_1]",)}
     assert found.settings["search"]["local"]["steps"] == 80
     assert "reads joint/velocity[joint_1]\n" in str(found)
 
 
 def test_a_pruned_model_is_smaller_and_moves_as_before(found):
     lean = ist.prune(found.model)
-    (wired,) = lean.networks
-    assert wired.plan.readings[0].text == "joint/velocity[joint_1]"
-    assert np.shape(wired.net.layers[0].weight)[1] == 1
+    for wired in lean.networks:
+        assert wired.plan.readings[0].text == "joint/velocity[joint_1]"
+        assert np.shape(wired.net.layers[0].weight)[1] == 1
     start = ist.State(np.array([1.0]), np.array([0.5]))
     before = ist.rollout(found.model, start, None, 0.01, steps=30)
     np.testing.assert_allclose(
         ist.rollout(lean, start, None, 0.01, steps=30).q, before.q, rtol=1e-12
     )
-    assert ist.prune(lean).networks[0].plan == wired.plan
+    assert [w.plan for w in ist.prune(lean).networks] == [w.plan for w in lean.networks]
 
 
 def test_a_fresh_network_has_no_effect_and_is_dropped(problem):

@@ -13,7 +13,7 @@ import isthmus as ist
 from isthmus.dynamics import inverse_dynamics
 from isthmus.errors import BadMotion, BadOption, BadShape, FitWarning
 from isthmus.identify.torque.choose import FOLDS, CrossValidation, State
-from isthmus.identify.torque.data import Rows, _rows, torque_data, turned
+from isthmus.identify.torque.data import Rows, _rows, predicted_torque, torque_data, turned
 from isthmus.identify.torque.layout import Layout
 from isthmus.identify.torque.realisable import is_realisable, scaled_links
 from isthmus.identify.torque.regressor import OF_JOINT, parameter_vector
@@ -300,3 +300,44 @@ def test_torques_that_were_filtered_are_compared_with_filtered_ones():
     assert np.all(fits[1].rms[2] < 0.5 * fits[0].rms[2])
     with pytest.raises(BadOption, match="lowpass is 1000"):
         start_from_torque(guess, motion, joints=["friction"], lowpass=1000.0)
+
+
+@pytest.fixture(scope="module")
+def bristled() -> tuple[ist.Model, ist.Motion]:
+    """A pendulum whose second joint has bristles, and a motion with the torques that it needs, with some noise."""
+    true = ist.library.pendulum(2).set("joint/friction", 0.5).set("joint/friction_speed", 0.02)
+    true = true.set("joint/joint_2/bristle_deflection", 0.005)
+    rows = 4 * ROWS
+    t, draw = 12.0 / rows * np.arange(rows), np.random.default_rng(3)
+    w, phase = draw.uniform(0.5, 3.0, (2, 2, 4))
+    at = t[:, None, None] * w + phase
+    q, v, a = (0.1 * f.sum(axis=2) for f in (np.sin(at), w * np.cos(at), -w * w * np.sin(at)))
+    motion = ist.Motion(t, q, v, {"joint/acceleration": a})
+    tau = ist.needed_torque(true, motion) + 0.05 * draw.normal(size=q.shape)
+    signals = {**motion.signals, "joint/motor_torque": tau}
+    return true, dataclasses.replace(motion, signals=signals)
+
+
+def test_friction_that_builds_up_after_a_reversal_is_found_where_it_is(bristled):
+    true, motion = bristled
+    guess = ist.library.pendulum(2).set("joint/friction_speed", 0.02)
+    fit = start_from_torque(guess, motion)
+    terms = {term.name: term for term in fit.terms}
+    assert terms["bristles"].fitted == ("joint_2",)
+    assert terms["friction"].fitted == ("joint_1",)
+    assert terms["bristles"].error[0] < 0.9 * terms["bristles"].error[1]
+    assert fit.model.bristling == true.bristling
+    np.testing.assert_allclose(fit.model.joint_bristle_deflection, [0.0, 0.005])
+    np.testing.assert_allclose(fit.model.joint_friction, 0.5, atol=0.03)
+    np.testing.assert_allclose(fit.judged, 0.05, rtol=0.15)
+    needed = ist.needed_torque(fit.model, motion)
+    rows = torque_rows(guess, motion)
+    np.testing.assert_allclose(predicted_torque(fit.model, rows, guess), needed, atol=0.06)
+
+
+def test_joints_that_have_bristles_keep_their_deflection(bristled):
+    true, motion = bristled
+    fit = start_from_torque(true.set("joint/friction", 0.2), motion, joints=["friction"])
+    np.testing.assert_allclose(fit.model.joint_friction, 0.5, atol=0.03)
+    np.testing.assert_array_equal(fit.model.joint_bristle_deflection, true.joint_bristle_deflection)
+    assert "friction over 5 mrad of 'joint_2'" in fit.base.names

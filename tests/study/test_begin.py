@@ -62,6 +62,7 @@ def test_logs_with_measured_torques_propose_whole_inertias_by_inverse_dynamics(p
     ist.Motion(motion.t, motion.q, motion.v, signals, motion.joints).save("torques.csv")
     study = ist.Study.from_table(tomllib.loads(begin_study("library:pendulum", ["torques.csv"])))
     assert [free.name for free in study.free] == ["joint/*/damping", "link/*/inertial"]
+    assert study.free[-1].prior == 0.3
     assert study.loss == ist.TorqueLoss()
 
 

@@ -32,7 +32,7 @@ def edges(
         if edge := _edge(factor(z[body] * scale), factor(first[body] * scale)):
             found.append(
                 f"{link}/inertial is at an edge of what bodies can be: {edge}. Start from a body of "
-                f"about the right mass and size (ist.start_from_torque finds one), or give a prior."
+                f"about the right mass and size (ist.identify.start_from_torque finds one), or give a prior."
             )
     return tuple(found)
 

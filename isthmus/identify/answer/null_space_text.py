@@ -42,7 +42,7 @@ class Undetermined:
         if self.open_inertias:
             which = f"{counted(self.open_inertias, 'combination')} of the inertias of {', '.join(self.names)}"
             verb = "is" if self.open_inertias == 1 else "are"
-            return f"{which} {verb} not determined: a prior on link/*/inertial would choose among them."
+            return f"{which} {verb} not determined: only a prior on link/*/inertial chooses among them."
         if not self.combinations:
             have = "has" if len(self.names) == 1 else "have"
             return f"{', '.join(self.names)} {have} no effect on what is compared."

@@ -15,6 +15,8 @@ from isthmus.phases import counted
 
 MAX_ROWS_SHOWN = 40
 """Number of estimates that are listed; of the rest, and of weights of networks, only the count is given."""
+MAX_DOUBTFUL_SHOWN = 6
+"""Number of doubtful estimates that are listed."""
 MAX_NOISE_RATIO = 1.5
 """Residuals above this many times the assumed noise are not explained by noise."""
 
@@ -38,7 +40,11 @@ def as_text(fit: AbstractFit) -> str:
     lines += [f"warning: {text}"] if (text := noise_warning(fit)) else []
     lines += [f"model error: {fit.lacking}; the errors include that"] if fit.lacking else []
     lines += [f"nonlinear: {fit.bent}"] if fit.bent else []
-    lines += [f"doubtful: {name}: {text}" for name, text in fit.doubtful.items()]
+    lines += [
+        f"doubtful: {n}: {text}" for n, text in list(fit.doubtful.items())[:MAX_DOUBTFUL_SHOWN]
+    ]
+    if (left := len(fit.doubtful) - MAX_DOUBTFUL_SHOWN) > 0:
+        lines.append(f"doubtful: {left} more (`Fit.doubtful` has all)")
     lines += [f"correlated: {a} with {b}, {c:+.3f}" for a, b, c in strong(fit)]
     lines += [f"warning: {text}" for text in fit.warnings]
     return "\n".join(lines)

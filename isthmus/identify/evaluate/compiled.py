@@ -27,7 +27,8 @@ takes 4 ms; with directions in lanes 0.9 s and 34 ms. An arm of 7 joints would h
 FEW_ROWS = 1000
 """Rows of logs up to which a search may be over sooner than careful compiling."""
 LARGE_STEP = 6
-"""Links, times evaluations of their dynamics in a row of the log, beyond which nothing is written out."""
+"""Links and contact points, times evaluations of their dynamics in a row of the log, beyond which nothing is written
+out."""
 STEPWISE = ("rows", "gradient")
 """Functions whose code has every substep written out."""
 SECONDS = {
@@ -48,8 +49,9 @@ def compiled_for(plan: Plan, example: Window, rows: int) -> Compiled:
 
     `rows`: how many rows of logs there are to simulate, in all windows together.
     """
-    links = len(plan.parameters.template.link_names)
-    if links * plan.scheme.stages * plan.scheme.substeps <= LARGE_STEP:
+    model = plan.parameters.template
+    bodies = len(model.link_names) + len(model.contact_kinds)
+    if bodies * plan.scheme.stages * plan.scheme.substeps <= LARGE_STEP:
         direct = Compiled(dataclasses.replace(plan, inputs=None), example)
         if direct.written_out <= WRITTEN_OUT:
             return direct

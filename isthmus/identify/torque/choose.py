@@ -51,6 +51,8 @@ class Terms:
     """The degree of freedom of each group, −1 for none."""
     rivals: tuple[tuple[int, ...], ...]
     """Columns that are not fitted where a group is."""
+    late: tuple[bool, ...]
+    """Whether a group is tried once all others are chosen."""
     described: Float[np.ndarray, " t"]
     most: Float[np.ndarray, " t"]
     """Upper bounds."""
@@ -286,25 +288,27 @@ def _with_torque(x: Float[np.ndarray, "... t"]) -> Float[np.ndarray, "... t1"]:
 def choose(check: CrossValidation, state: State) -> tuple[State, float]:
     """The state, reached from the given one by changes of single groups, and the weight of the prior.
 
-    Twice: then the noise is what cross-validation leaves, in which there is also what no term explains.
+    Twice: then the noise is what cross-validation leaves, in which there is also what no term explains. Terms that
+    refine others come last, so that these are chosen for what they explain alone.
     """
     state, prior = _searched(check, state)
     left = check.rms(state, prior)
     with np.errstate(divide="ignore"):
         check.weigh(np.where(np.isfinite(left), np.maximum(left, 1.0 / check.weights), np.inf))
     state, prior = _searched(check, state, prior)
+    state, prior = _searched(check, state, prior, late=True)
     idle = state.fitted & (check.values(state, prior) == 0.0)
     return State(state.fitted & ~idle, state.value), prior
 
 
 def _searched(
-    check: CrossValidation, state: State, near: float | None = None
+    check: CrossValidation, state: State, near: float | None = None, *, late: bool = False
 ) -> tuple[State, float]:
-    """Changes that pay, until there are none."""
+    """Changes that pay, until there are none; of the `late` groups or of the others."""
     prior = check.best_prior(state, near)
     for _ in range(ROUNDS):
         now = float(check.scores([state], prior)[0])
-        changes = _improvements(check, state, prior, now)
+        changes = _improvements(check, state, prior, now, late)
         if not changes:
             break
         together, homes = state, set()
@@ -318,12 +322,15 @@ def _searched(
     return state, prior
 
 
-def _improvements(check: CrossValidation, state: State, prior: float, now: float) -> list:
+def _improvements(
+    check: CrossValidation, state: State, prior: float, now: float, late: bool
+) -> list:
     """Changes that pay, the best one first: gain, degree of freedom, arguments of `State.changed`."""
     tried, terms = [], check.terms
-    for group, home, rivals in zip(terms.groups, terms.homes, terms.rivals, strict=True):
+    groups = zip(terms.groups, terms.homes, terms.rivals, terms.late, strict=True)
+    for group, home, rivals, when in groups:
         columns = list(group)
-        if not check.felt[columns].any():
+        if when != late or not check.felt[columns].any():
             continue
         is_fitted = bool(state.fitted[columns].any())
         for fitted, value in _options(check.terms.described[columns]):
@@ -332,7 +339,9 @@ def _improvements(check: CrossValidation, state: State, prior: float, now: float
                 continue
             simpler = is_fitted and not np.any(value)
             needed = now * len(group) * (-LOSS if simpler else GAIN)
-            tried.append((needed, home, (group, fitted, value, rivals if fitted else ())))
+            tried.append(
+                (needed, home, (group, fitted, value, rivals if fitted or np.any(value) else ()))
+            )
     if not tried:
         return []
     gains = now - check.scores([state.changed(*change) for *_, change in tried], prior)

@@ -19,7 +19,14 @@ from isthmus.blas import on_one_thread
 from isthmus.errors import BadMotion, BadOption, FitWarning, did_you_mean
 from isthmus.identify.torque.base_parameters import BaseParameters, base_parameters
 from isthmus.identify.torque.choose import CrossValidation, State, choose
-from isthmus.identify.torque.data import Rows, TorqueData, horizontal, torque_data, turned
+from isthmus.identify.torque.data import (
+    Rows,
+    TorqueData,
+    horizontal,
+    torque_data,
+    turned,
+    turning,
+)
 from isthmus.identify.torque.layout import Layout, single
 from isthmus.identify.torque.realisable import Prior, nearest_realisable, scaled_links
 from isthmus.identify.torque.regressor import (
@@ -65,7 +72,7 @@ def torque_fit(
         joints: which numbers of revolute and prismatic joints are fitted too: `armature`, `damping`, `friction`,
             `stiction`, `load_friction`, `stiffness`, `offset`. Those that are not stay as they are, as do stops. None:
             each of them, on each joint, where cross-validation supports it, and cogging and a tilt of the base
-            (`gravity`) too.
+            (`gravity`) too. Of a recorded motion, then bristles in place of dry friction, likewise.
         prior: how much a change of the model counts: with 1, changing an inertia by a factor of e costs about as
             much as residuals one standard deviation larger in one row. Combinations that the motion determines well are
             not affected. None: chosen by cross-validation.
@@ -164,13 +171,15 @@ def fit_rows(
         raise BadOption(f"prior is {prior}; it must be positive: it chooses where torques do not.")
     tried = OF_JOINT if joints is None else ordered(joints)
     can_tilt = joints is None and bool(single(model).all()) and bool(np.any(model.gravity))
-    layout = Layout.of(model, tried, can_tilt, turned(model, rows) if joints is None else {})
-    load = lambda m, by_part: torque_data(
+    ranges = turned(model, rows) if joints is None else {}
+    layout = Layout.of(model, tried, can_tilt, ranges, _bristled(model, rows, joints))
+    load = lambda m, **which: torque_data(
         dataclasses.replace(m, cogging=model.cogging),  # what is found of it is in columns
-        rows, tried, tilt=can_tilt, ripples=layout.ripples, lowpass=lowpass, by_part=by_part,
+        rows, tried, tilt=can_tilt, ripples=layout.ripples, bristles=layout.bristles, lowpass=lowpass,
+        **which,
     )  # fmt: skip
     with on_one_thread():
-        data = load(model, True)
+        data = load(model)
         check = _cross_validation(model, layout, data)
         if joints is None:
             state, best = choose(check, layout.begin(check, USUAL))
@@ -185,7 +194,8 @@ def fit_rows(
         ):  # its columns are those of the old masses: once more with the new ones
             first = _tilted(model, chosen.tilt)
             links = check.link_values(state, chosen.prior)
-            data = load(_with_links(first, layout, links), False)
+            idle = layout.terms[~state.fitted & (state.value == 0.0)]
+            data = load(_with_links(first, layout, links), by_part=False, unused=idle)
             check.show(_candidates(model, layout, data))
         level = _tilted(first, chosen.tilt) if tilt else model
         found, base, numbers, rms = _nearest(model, level, data, chosen)
@@ -195,6 +205,13 @@ def fit_rows(
         found, base, *numbers, np.array(found.joint_torque_offset), np.stack([before, *rms]), layout.dofs,
         chosen.prior, judged, terms, _angle(model.gravity, level.gravity), notes,
     )  # fmt: skip
+
+
+def _bristled(model: Model, rows: list[Rows], joints: Sequence[str] | None) -> list[int]:
+    """Degrees of freedom whose dry friction may have bristles: rows of a motion come one after the other."""
+    if not all(m.step for m in rows) or (joints is not None and "friction" not in joints):
+        return []
+    return [k for k in turning(model) if joints is None or k in model.bristling]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,7 +243,8 @@ def _candidates(model: Model, layout: Layout, data: TorqueData) -> TorqueData:
 def _cross_validation(model: Model, layout: Layout, data: TorqueData) -> CrossValidation:
     known, some = layout.described(model), _candidates(model, layout, data)
     links = scaled_links(known[layout.links].reshape(-1, 10))
-    return CrossValidation(some, *links, layout.limits(known[layout.terms]), _noise(some))
+    first = data.columns(np.concatenate([layout.links, layout.early]), known)
+    return CrossValidation(some, *links, layout.limits(known[layout.terms]), _noise(first))
 
 
 def _nearest(model: Model, level: Model, data: TorqueData, chosen: Chosen):
@@ -280,7 +298,7 @@ def _far(model: Model, found: Model) -> tuple[str, ...]:
 
 
 def _noise(data: TorqueData) -> Float[np.ndarray, " dof"]:
-    """What least squares with all columns leaves [N·m, N]: by it the degrees of freedom are weighted."""
+    """What least squares with these columns leaves [N·m, N]: by it the degrees of freedom are weighted."""
     names = [str(k) for k in range(data.factors.shape[-1] - 1)]
     best = _least_squares(data, base_parameters(data.factors[:, :, :-1], names))[2]
     return _noise_of(data, data.residual(best), 0)
@@ -348,6 +366,11 @@ def _with_parameters(model: Model, pi: np.ndarray, layout: Layout) -> Model:
             leaf = f"joint_cogging_{name}"
             changes[leaf] = np.array(getattr(model, leaf), dtype=np.float64)
             changes[leaf][list(ripples)] = [three[k] for three in ripples.values()]
+    if rubbing := layout.rubbing(pi):
+        changes |= switched_on(model, "joint/bristle_deflection", list(rubbing))
+        changes["joint_bristle_deflection"] = np.array(model.joint_bristle_deflection, dtype=float)
+        for k, name in enumerate(("joint_friction", "joint_bristle_deflection")):
+            changes[name][list(rubbing)] = [both[k] for both in rubbing.values()]
     return _with_links(dataclasses.replace(model, **changes), layout, pi[layout.links])
 
 

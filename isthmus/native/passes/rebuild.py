@@ -51,6 +51,9 @@ class Rebuild(Walk):
         self.settled = settled
         """Every carried value of a loop is known to move: an earlier pass has found those that do not."""
         self.rewrite = rewrite
+        self.moving: dict[int, set[int]] = {}
+        """Carried values of each loop that were seen to move. A loop inside another one is written several times, each
+        time with less taken for granted, so what has moved once moves again."""
         self.names: dict[int, int] = Names(old, self.new)
         self.buffers: dict[Buffer, Buffer] = {}
 
@@ -126,25 +129,26 @@ class Rebuild(Walk):
         self.names.update((old.results[k], r) for k, r in zip(kept, results, strict=True))
 
     def counted_loop(self, item: int, old: Loop) -> None:
-        self.loop("for", old)
+        self.loop("for", item, old)
 
     def while_loop(self, item: int, old: Loop) -> None:
-        self.loop("while", old)
+        self.loop("while", item, old)
 
-    def loop(self, op: str, old: Loop) -> None:
+    def loop(self, op: str, item: int, old: Loop) -> None:
         """Assumes that every carried value keeps its start value, and lets go of what turns out to move."""
         new = self.new
         kept = [
             k for k, v in enumerate(old.params) if v in self.live or old.results[k] in self.live
         ]
         inits = {k: self.value(old.inits[k]) for k in kept}
-        still = set() if self.settled else set(kept)
+        seen = self.moving.setdefault(item, set(kept) if self.settled else set())
         while True:
+            still = set(kept) - seen
             made = self.attempt(op, old, kept, inits, still)
             moved = {k for k in still if self.value(old.yields[k]) != inits[k]}
             if not moved:
                 break
-            still -= moved
+            seen |= moved
         moving = [k for k in kept if k not in still]
         kinds = [self.old.kinds[old.params[k]] for k in moving]
         made.yields = [self.value(old.yields[k]) for k in moving]
