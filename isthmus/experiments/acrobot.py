@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import multiprocessing
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -38,12 +38,11 @@ from isthmus.experiments.acrobot_judge import (
     STRIDE,
     Squares,
     by_run,
+    differences,
     judge,
-    judge_mean,
     pooled,
 )
 from isthmus.experiments.acrobot_model import LABS, LEAD, ROW, TERMS, Lab, made
-from isthmus.experiments.acrobot_own import Spread, own_numbers, spread_of, with_friction
 from isthmus.experiments.quiet import Values, quiet_fit
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.identify.fit import Fit
@@ -59,12 +58,12 @@ METHODS = {
     "blind": "parameters, zeros not known",
     "parameters": "parameters, zeros from 2 s",
     "chosen": "terms chosen, zeros from 2 s",
-    "lab_own": "lab's model, zeros and friction from 2 s",
-    "own": "terms chosen, zeros and friction from 2 s",
-    "lab_mean": "lab's model, mean over what 2 s leave open",
-    "mean": "terms chosen, mean over what 2 s leave open",
+    "lab_starts": "lab's model, the zeros of ours, starts by the model",
+    "starts": "terms chosen, zeros from 2 s, starts by the model",
     "network": "network with memory, zeros from 2 s",
 }
+PAIRS = {"chosen": "lab_same", "starts": "lab_starts"}
+"""Ours -> lab's, treated alike."""
 MISSES = {
     "plain": "nine numbers",
     "lag": "and the torque's delay",
@@ -89,8 +88,6 @@ class Part:
     """Of the encoders, (runs, 2) [rad]."""
     terms: list[tuple[str, ...]]
     """Terms that were chosen without each run, then with all runs."""
-    spreads: dict[str, Spread]
-    """How runs differ, by the lab's model (`lab`) and by that of all runs (`ours`)."""
     misses: dict[str, float]
     """Root mean square over windows of 0.5 s of all runs [rad], by what is in the model."""
 
@@ -104,7 +101,12 @@ def study(settings: Settings) -> Result:
         runs = recorded(path, at_least=2)
         settings.say(f"{design}: {len(runs)} runs")
         parts[design] = one(LABS[design], runs, settings)
-    tables = (errors_table(parts), misses_table(parts), numbers_table(parts))
+    tables = (
+        errors_table(parts),
+        differences_table(parts),
+        misses_table(parts),
+        numbers_table(parts),
+    )
     figures = {
         "runs": draw_errors({d: by_run(p.squares) for d, p in parts.items()}, METHODS),
         "misses": draw_misses({d: p.misses for d, p in parts.items()}, MISSES),
@@ -121,14 +123,10 @@ def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]
         if design not in models:
             raise BadOption(f"{str(path)!r} is of the design {design}, which was not fitted.")
         theirs, ours = made(LABS[design], LABS[design].numbers()), models[design]
-        saved = numbers.get("spreads", {}).get(design, {})  # studies of earlier versions have none
-        spreads = {
-            who: Spread(**{n: np.array(x) for n, x in s.items()}) for who, s in saved.items()
-        }
         own = squares[design] = {}
         for run in in_turn(recorded(path, at_least=1), "run"):
             zero = own_zero(ours, run, settings)
-            found = with_numbers_of_the_run(theirs, ours, run, zero, spreads, settings)
+            found = beside_the_lab(theirs, ours, run, zero, settings)
             if f"{design}_network" in models:
                 found["network"] = judge(models[f"{design}_network"], run, zero)
             for name, errors in found.items():
@@ -197,9 +195,8 @@ def one(lab: Lab, runs: list[Run], settings: Settings) -> Part:
     missed = misses(lab, runs, both, settings) | {"terms": values.error(POSITION)}
     if network is not None:
         missed["network"] = network.errors[POSITION][1]
-    spreads = both_spreads(made(lab, lab.numbers()), values.model, runs, settings)
     zeros = zeros_of(values.numbers, len(runs))
-    return Part(squares, whole, network, zeros, terms, spreads, missed)
+    return Part(squares, whole, network, zeros, terms, missed)
 
 
 def each_unseen(
@@ -231,8 +228,7 @@ def unseen(
     found, terms = identified(lab, rest, settings), chosen_terms(lab, rest, settings)
     best = with_terms(lab, rest, settings, terms, found)
     zero = own_zero(best.model, run, settings)
-    spreads = both_spreads(theirs, best.model, rest, settings)
-    errors = with_numbers_of_the_run(theirs, best.model, run, zero, spreads, settings)
+    errors = beside_the_lab(theirs, best.model, run, zero, settings)
     errors["blind"] = judge(found.model, run)
     errors["parameters"] = judge(found.model, run, own_zero(found.model, run, settings))
     if learns(settings):
@@ -240,34 +236,18 @@ def unseen(
     return {name: errors[name] for name in METHODS if name in errors}, terms
 
 
-def both_spreads(
-    theirs: Model, ours: Model, runs: Sequence[Run], settings: Settings
-) -> dict[str, Spread]:
-    """How the fitted runs differ, seen with the lab's model and with ours."""
-    return {who: spread_of(m, runs, settings) for who, m in (("lab", theirs), ("ours", ours))}
-
-
-def with_numbers_of_the_run(
-    theirs: Model,
-    ours: Model,
-    run: Run,
-    zero: np.ndarray,
-    spreads: Mapping[str, Spread],
-    settings: Settings,
+def beside_the_lab(
+    theirs: Model, ours: Model, run: Run, zero: np.ndarray, settings: Settings
 ) -> dict[str, Squares]:
-    """Errors of the lab's model and of ours, with what the first two seconds tell of the run; `zero`: by ours."""
-    errors = {
+    """Errors of the lab's model and of ours on a run; `zero`: by ours, from its first two seconds."""
+    return {
         "lab": judge(theirs, run, smooth=False),
         "lab_zeros": judge(theirs, run, own_zero(theirs, run, settings)),
         "lab_same": judge(theirs, run, zero),
         "chosen": judge(ours, run, zero),
+        "lab_starts": judge(theirs, run, zero, by_model=True),
+        "starts": judge(ours, run, zero, by_model=True),
     }
-    for who, spread in spreads.items():
-        model, first = (theirs, "lab_") if who == "lab" else (ours, "")
-        own = own_numbers(model, run, settings, spread)
-        errors[f"{first}own"] = judge(with_friction(model, own.friction), run, own.zero)
-        errors[f"{first}mean"] = judge_mean(model, run, own, spread, seed=settings.seed)
-    return errors
 
 
 def learns(settings: Settings) -> bool:
@@ -305,6 +285,23 @@ def errors_table(parts: dict[str, Part]) -> Table:
     )
     columns = ("design", "model", *HORIZONS, *(f"{name}, from 2 s on" for name in HORIZONS))
     return Table(title, columns, tuple(rows))
+
+
+def differences_table(parts: dict[str, Part]) -> Table:
+    """Ours less the lab's, treated alike, and in how many runs ours is better."""
+    rows = []
+    for design, part in parts.items():
+        each = by_run(part.squares)
+        for ours, theirs in PAIRS.items():
+            found = differences(part.squares[ours], part.squares[theirs])
+            better = np.sum(np.array(each[ours]) < each[theirs], axis=0)
+            cells = [
+                f"{x:+.3f} ({low:+.3f} … {high:+.3f}), better in {n} of {len(each[ours])}"
+                for (x, low, high), n in zip(found, better, strict=True)
+            ]
+            rows.append((design, METHODS[ours], METHODS[theirs], *cells))
+    title = "error of ours less that of the lab's model [rad], and its 95 % interval from drawing runs again"
+    return Table(title, ("design", "ours", "lab's", *HORIZONS), tuple(rows))
 
 
 def misses_table(parts: dict[str, Part]) -> Table:
@@ -350,7 +347,10 @@ def plain_numbers(parts: dict[str, Part]) -> dict[str, Any]:
         "zeros": {d: p.zeros.tolist() for d, p in parts.items()},
         "late": {d: late(p) for d, p in parts.items()},
         "misses": {d: p.misses for d, p in parts.items()},
-        "spreads": {d: {who: s.numbers() for who, s in p.spreads.items()} for d, p in parts.items()},
+        "differences": {
+            d: {ours: differences(p.squares[ours], p.squares[theirs]) for ours, theirs in PAIRS.items()}
+            for d, p in parts.items()
+        },
         "terms": {d: [list(chosen) for chosen in p.terms] for d, p in parts.items()},
     }  # fmt: skip
 

@@ -1,16 +1,15 @@
 """How the acrobot study judges a model: open-loop rollouts from every 0.25 s of a run, by their squared error.
 
-Where an arm stands upright, a little more friction decides whether it falls. The prediction with the least expected
-squared error is then not one rollout but the mean of many, over all that is not known of the run.
+Rollouts start where a filter over 41 rows says, or where the model agrees best with the same 41 rows.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from isthmus.experiments.acrobot_fits import Run
+from isthmus.experiments.acrobot_fits import SMOOTH, Run
 from isthmus.experiments.acrobot_model import ROW
-from isthmus.experiments.acrobot_own import Own, Spread, drawn, with_friction
+from isthmus.experiments.starts import estimated_starts
 from isthmus.identify.evaluate.windows_from_logs import REMEMBERED, bristles_along
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
@@ -19,25 +18,35 @@ from isthmus.simulate.many import rollout_many
 HORIZONS = {"0.5 s": 250, "1 s": 500}
 STRIDE = 125
 """Rows between starts: 0.25 s."""
+NOISE, DOUBT = 2e-4, np.repeat([1e-3, 0.1], 2)
+"""Of the encoders [rad]; how far the filter's angles [rad] and velocities [rad/s] may be off."""
+DRAWS = 2000
+"""Of runs, for the intervals of differences."""
 
 Squares = tuple[np.ndarray, ...]
 """For each horizon, the mean squared error (starts,) of both joints [rad²]."""
 
 
 def judge(
-    model: Model, run: Run, zero: np.ndarray | float = 0.0, *, smooth: bool = True
+    model: Model,
+    run: Run,
+    zero: np.ndarray | float = 0.0,
+    *,
+    smooth: bool = True,
+    by_model: bool = False,
 ) -> Squares:
-    """Squared errors of rollouts from smoothed or from measured states."""
-    return squares(predicted(model, run, zero, smooth=smooth), run)
-
-
-def judge_mean(model: Model, run: Run, own: Own, spread: Spread, *, seed: int) -> Squares:
-    """Squared errors of the mean of rollouts with all that `spread` leaves open about the run and its starts."""
-    found = [
-        predicted(with_friction(model, draw.own.friction), run, draw.own.zero, (draw.q, draw.v))
-        for draw in drawn(own, spread, len(starts(run)), seed=seed)
-    ]
-    return squares(np.mean(found, axis=0), run)
+    """Squared errors of rollouts from smoothed states, from measured ones, or from those that suit the model."""
+    q, v = (run.q, run.v) if smooth else (run.seen, run.measured_v)
+    rows, longest = starts(run), max(HORIZONS.values())
+    first = np.maximum(rows - SMOOTH[0] // 2, 0) if by_model else rows
+    x = np.concatenate([q[first] - zero, v[first]], axis=1)
+    if by_model:
+        seen = run.seen[first[:, None] + np.arange(SMOOTH[0])]
+        early = lambda x: rolled(model, run, first, x, SMOOTH[0] - 1) + zero
+        x = estimated_starts(early, x, seen, DOUBT, NOISE)
+    wanted = (rows - first)[:, None] + np.arange(longest + 1)
+    shown = rolled(model, run, first, x, int(wanted.max())) + zero
+    return squares(np.take_along_axis(shown, wanted[..., None], axis=1), run)
 
 
 def starts(run: Run) -> np.ndarray:
@@ -45,37 +54,31 @@ def starts(run: Run) -> np.ndarray:
     return np.arange(0, len(run.q) - min(HORIZONS.values()) - 1, STRIDE)
 
 
-def following(run: Run) -> np.ndarray:
-    """The rows of each rollout, (starts, rows); the last row again after the end of the run."""
-    longest = max(HORIZONS.values())
-    return np.minimum(starts(run)[:, None] + np.arange(longest + 1), len(run.q) - 1)
+def following(run: Run, rows: np.ndarray, steps: int) -> np.ndarray:
+    """These rows and the next ones, (starts, steps + 1); the last row again after the end of the run."""
+    return np.minimum(rows[:, None] + np.arange(steps + 1), len(run.q) - 1)
 
 
-def predicted(
-    model: Model,
-    run: Run,
-    zero: np.ndarray | float = 0.0,
-    off: tuple[np.ndarray | float, np.ndarray | float] = (0.0, 0.0),
-    *,
-    smooth: bool = True,
-) -> np.ndarray:
-    """What the encoders will show (starts, rows, 2) [rad], if positions and velocities at the starts are `off`."""
-    rows, ahead = starts(run), following(run)
-    q, v = (run.q, run.v) if smooth else (run.seen, run.measured_v)
+def rolled(model: Model, run: Run, rows: np.ndarray, x: np.ndarray, steps: int) -> np.ndarray:
+    """Angles (k starts, steps + 1, 2) [rad] from states `x` (k starts, 4) at these rows, all rows k times."""
+    rows = np.tile(rows, len(x) // len(rows))
     before = np.maximum(rows[:, None] - 1 - np.arange(model.delay_steps), 0)
     memory = {"commands": run.torque[before]}
     if model.bristling:
-        memory["bristles"] = np.array(
-            [bristles_along(model, v[max(k - REMEMBERED, 0) : k], ROW) for k in rows]
-        )
-    start = State(q[rows] - zero + off[0], v[rows] + off[1], memory)
-    motion = rollout_many(model, start, Control(torque=run.torque[ahead[:, :-1]]), ROW)
-    return np.asarray(motion.q) + zero
+        bent = lambda k: bristles_along(model, run.v[max(k - REMEMBERED, 0) : k], ROW)
+        each = {k: bent(k) for k in set(rows.tolist())}
+        memory["bristles"] = np.array([each[k] for k in rows.tolist()])
+    torque = run.torque[following(run, rows, steps)[:, :-1]]
+    return np.asarray(
+        rollout_many(model, State(x[:, :2], x[:, 2:], memory), Control(torque=torque), ROW).q
+    )
 
 
 def squares(predictions: np.ndarray, run: Run) -> Squares:
     """Mean squared error of each start that has the whole horizon before the end of the run [rad²]."""
-    miss, left = predictions - run.seen[following(run)], len(run.q) - 1 - starts(run)
+    rows = starts(run)
+    miss = predictions - run.seen[following(run, rows, max(HORIZONS.values()))]
+    left = len(run.q) - 1 - rows
     whole = lambda steps: miss[left > steps, 1 : steps + 1]
     return tuple(np.mean(whole(steps) ** 2, axis=(1, 2)) for steps in HORIZONS.values())
 
@@ -93,3 +96,18 @@ def by_run(found: dict[str, list[Squares]]) -> dict[str, list[list[float]]]:
         name: [[float(np.sqrt(x.mean())) for x in run] for run in runs]
         for name, runs in found.items()
     }
+
+
+def differences(ours: list[Squares], theirs: list[Squares]) -> list[tuple[float, float, float]]:
+    """For each horizon, `pooled` of ours less theirs [rad], and the 95 % interval from drawing runs again."""
+    draws = np.random.default_rng(0).integers(0, len(ours), (DRAWS, len(ours)))
+    out = []
+    for own, other in zip(zip(*ours, strict=True), zip(*theirs, strict=True), strict=True):
+        count = np.array([len(x) for x in own])
+        sums = np.array([[np.sum(x) for x in own], [np.sum(x) for x in other]])
+        less = lambda runs, n=count, s=sums: np.subtract(
+            *np.sqrt(np.sum(s[:, runs], axis=-1) / np.sum(n[runs], axis=-1))
+        )
+        low, high = np.quantile(less(draws), [0.025, 0.975])
+        out.append((float(less(np.arange(len(own)))), float(low), float(high)))
+    return out

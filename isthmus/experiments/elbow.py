@@ -8,17 +8,23 @@ from isthmus.experiments import elbow_model as elbow
 from isthmus.experiments.elbow_data import errors, first_frame, flight
 from isthmus.experiments.elbow_figures import draw_toss
 from isthmus.experiments.run import Result, Settings
-from isthmus.experiments.tosses_body import Body
+from isthmus.experiments.tosses_body import Body, Numbers
 from isthmus.experiments.tosses_study import toss_judged, toss_study
 from isthmus.model.model import Model
+
+
+def no_numbers(*_: Any) -> Numbers:
+    """There are no networks, and starts depend on no number of a model."""
+    return {}
+
 
 ELBOW = Body(
     study="elbow", dataset="dairpll_elbow", width="box lengths", starts=("first frame", "eight frames"),
     training=200, evaluations=600, rows=45, kinds=elbow.KINDS, networks=(),
     common=elbow.COMMON, published=elbow.MUJOCO_DEFAULTS, simulator=elbow.isthmus_simulator,
-    mujoco=elbow.mujoco_simulator, built=elbow.built, weights_of=lambda kind, network: {},
+    mujoco=elbow.mujoco_simulator, built=elbow.built, weights_of=no_numbers,
     first_frame=first_frame, flight=flight, errors=errors, rolled=elbow.simulate_elbow,
-    numbers_of=lambda model: {}, draw_toss=draw_toss,
+    numbers_of=no_numbers, draw_toss=draw_toss,
 )  # fmt: skip
 
 

@@ -7,13 +7,14 @@ it starts at the first of them, where it agrees best with all of them (Gauss-New
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.signal import savgol_filter
 
 from isthmus.experiments.pendulum_markers import Markers
+from isthmus.experiments.starts import estimated_starts
 from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.motion.motion import Motion
@@ -31,10 +32,6 @@ DOUBT, DOUBT_SUPPORT = (2e-3, 0.5), (2e-5, 2e-3)
 middle [m, m/s]."""
 NOISE = 1.5e-3
 """Of filmed angles [rad]."""
-SHIFT = 0.02
-"""Steps of the finite differences by a start, in units of these doubts."""
-ROUNDS = 2
-"""Gauss-Newton steps: the problem is almost linear."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +129,8 @@ def starts_by_model(
     doubt = [[s] * (model.dof - 2) + [d] * 2 for s, d in zip(DOUBT_SUPPORT, DOUBT, strict=True)]
     seen = np.stack([film.seen[row : row + 2 * HALF + 1] for film, row in places])
     first = lambda start: _filmed(start, 2 * HALF, model, markers, offset)
-    return _estimated(first, _starts(places, model, markers, offset), seen, np.concatenate(doubt))
+    start = _starts(places, model, markers, offset)
+    return estimated_starts(first, start, seen, np.concatenate(doubt), NOISE)
 
 
 def _starts(
@@ -157,26 +155,6 @@ def _rolled(model: Model, start: np.ndarray, steps: int) -> np.ndarray:
     state = State(start[:, : model.dof], start[:, model.dof :])
     motion = rollout_many(model, state, None, FRAME, steps=steps, integrator="rk4")
     return np.asarray(motion.q)[..., -2:]
-
-
-def _estimated(
-    rolled: Callable[[np.ndarray], np.ndarray],
-    start: np.ndarray,
-    seen: np.ndarray,
-    doubt: np.ndarray,
-) -> np.ndarray:
-    """States (starts, n) from which `rolled` agrees best with what was `seen` (starts, frames, 2), near `start`."""
-    x, shifts, prior = start, SHIFT * doubt, np.diag(doubt**-2.0)
-    for _ in range(ROUNDS):
-        shifted = [x, *(x + step[None] for step in np.diag(shifts))]
-        here, *others = np.split(rolled(np.concatenate(shifted)), len(shifted))
-        slopes = [(other - here) / h for other, h in zip(others, shifts, strict=True)]
-        J = np.stack(slopes, axis=-1).reshape(len(x), -1, x.shape[1]) / NOISE
-        r = ((seen - here) / NOISE).reshape(len(x), -1, 1)
-        H = J.transpose(0, 2, 1) @ J + prior[None]
-        g = J.transpose(0, 2, 1) @ r + prior[None] @ (start - x)[..., None]
-        x = x + np.linalg.solve(H, g)[..., 0]
-    return x
 
 
 def rms(off: np.ndarray) -> tuple[float, ...]:

@@ -36,6 +36,7 @@ from isthmus.experiments.push_fits import (
     fitted,
     folds,
     predicted,
+    scored,
 )
 from isthmus.experiments.run import Result, Settings, Table
 from isthmus.model.model import Model
@@ -52,7 +53,11 @@ LEARN = 2 / 3
 QUICK = 4
 """Pushes of each shape that the small version takes."""
 LOADS = (0.1, 0.05, 0.2)
-"""Weights of the load of each object among which cross-validation chooses; without a choice, the first."""
+"""Weights of the load of each object among which cross-validation chooses; without networks, the first."""
+SCATTERS = (0.3, 0.6, 0.9)
+"""Scatters of the friction at the tip that cross-validation sets beside none."""
+FREE_LOADS = 0.02
+"""Weight of the load of an object that is fitted alone."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +70,7 @@ class Plan:
     folds: int
     loads: tuple[float, ...]
     networks: tuple[str, ...]
+    scatters: tuple[float, ...]
     cases: int
     """How many shapes are left out in turn."""
     workers: int
@@ -113,9 +119,9 @@ def study(settings: Settings) -> Result:
     cases, final = found[:-1], found[-1]
     for case in cases:
         settings.say(f"without {case.unseen}: {case.chosen[HYBRID].name}; {_said(case)}")
-    crossed = [crossed_table([*cases, final])] if any(final.crossed.values()) else []
     tables = (
-        errors_table(cases, pushes), ratios_table(cases), cases_table(cases), *crossed, numbers_table(final),
+        errors_table(cases, pushes), ratios_table(cases), cases_table(cases), crossed_table([*cases, final]),
+        numbers_table(final), *([] if settings.quick else [alone_table(pushes, plan.steps)]),
     )  # fmt: skip
     numbers = plain_numbers(cases, final)
     models = {name: model_of(pushes, line_of(name, final), n) for name, n in final.numbers.items()
@@ -124,14 +130,14 @@ def study(settings: Settings) -> Result:
 
 
 def planned(settings: Settings) -> Plan:
-    """The sizes, small for `--quick`; `--set network=no` leaves networks and their cross-validation out."""
+    """The sizes, small for `--quick`; `--set network=no` leaves networks and other weights of loads out."""
     quick = settings.quick
     network = str(settings.option("network", "yes")) != "no"
     return Plan(
         steps=int(settings.option("steps", 1 if quick else 10)), fold_steps=1 if quick else 4,
         folds=2 if quick else 3, loads=LOADS[:1] if quick or not network else LOADS,
         networks=(("tip",) if quick else tuple(push_model.NETWORKS)) if network else (),
-        cases=int(settings.option("cases", 1 if quick else 99)),
+        scatters=SCATTERS[:1] if quick else SCATTERS, cases=int(settings.option("cases", 1 if quick else 99)),
         workers=int(settings.option("workers", 1)), seed=settings.seed,
     )  # fmt: skip
 
@@ -172,10 +178,8 @@ def learned(line: Line, pushes: Pushes, steps: int, analytic: Numbers | None) ->
 
 
 def chosen_line(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]]:
-    """The hybrid line with the least error by cross-validation; without a choice, none is made."""
+    """The hybrid line with the least error by cross-validation: its loads, then a network, then scatter."""
     loads = [Line(f"loads {x:g}", loads=x) for x in plan.loads]
-    if len(loads) == 1 and not plan.networks:
-        return loads[0], {}
     parts = folds(pushes, plan.folds)
     crossed: dict[str, np.ndarray] = {}
     found: dict[str, list[Numbers]] = {}
@@ -189,10 +193,16 @@ def chosen_line(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]
     best = min(loads, key=lambda line: cost(crossed[line.name]))
     nets = with_networks(best, plan)
     for line in nets:
-        _, crossed[line.name] = cross_validated(
+        found[line.name], crossed[line.name] = cross_validated(
             line, pushes, parts, plan.fold_steps, found[best.name]
         )
-    return min([best, *nets], key=lambda line: cost(crossed[line.name])), crossed
+    best = min([best, *nets], key=lambda line: cost(crossed[line.name]))
+    means = [
+        dataclasses.replace(best, name=f"{best.name}, scatter {x:g}", scatter=x)
+        for x in plan.scatters
+    ]
+    crossed |= {line.name: scored(line, pushes, parts, found[best.name]) for line in means}
+    return min([best, *means], key=lambda line: cost(crossed[line.name])), crossed
 
 
 def chosen_new(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]]:
@@ -323,6 +333,18 @@ def crossed_table(cases: list[Case]) -> Table:
         "cross-validation among the pushes to learn from (left out: none, the fit to all pushes)"
     )
     return Table(title, ("left out", "for", "candidate", "error", "cost", ""), tuple(rows))
+
+
+def alone_table(pushes: Pushes, steps: int) -> Table:
+    """What nine numbers of each shape miss of the very pushes that they are fitted to."""
+    line, off = Line("alone", loads=FREE_LOADS), {}
+    for name in pushes.kinds:
+        part = pushes.pick(pushes.of([name]))
+        off[name] = squares(predicted(line, fitted(line, part, steps), part), part)
+    off["all"] = np.concatenate(list(off.values()))
+    rows = [(name, str(len(x)), _shown(x)) for name, x in off.items()]
+    title = "each shape fitted alone, its frictions and loads free: error of the same pushes"
+    return Table(title, ("shape", "pushes", "error"), tuple(rows))
 
 
 def numbers_table(final: Case) -> Table:

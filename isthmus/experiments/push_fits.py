@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy.special import ndtri
 
 from isthmus.experiments import push_model, push_quasistatic
 from isthmus.experiments.push_data import UNITS, Pushes, squares
@@ -29,6 +30,9 @@ SLIPPERY = 0.6
 """A second search starts with so much of the friction at the tip: whether the tip sticks or slides decides where a
 search ends."""
 
+QUANTILES = ndtri((np.arange(9) + 0.5) / 9)
+"""Of a standard normal number: frictions at the tip over which a prediction is the mean."""
+
 Numbers = dict[str, float]
 Batch = dict[str, np.ndarray]
 Predict = Callable[[Pushes, Batch], np.ndarray]
@@ -43,6 +47,13 @@ class Line:
     """Weight of the load of each object; None: all objects carry their load alike."""
     network: str | None = None
     quasistatic: bool = False
+    scatter: float = 0.0
+    """Standard deviation of the logarithm of the friction at the tip, from push to push: predicted is the mean path."""
+
+    @property
+    def tip_friction(self) -> str:
+        """The name of the friction at the tip."""
+        return "friction" if self.quasistatic else "tip_friction"
 
     @property
     def predict(self) -> Predict:
@@ -140,17 +151,20 @@ def fitted(line: Line, pushes: Pushes, steps: int, start: Numbers | None = None)
     free = line.free(pushes.kinds)
     given = start or {}
     sticky = {name: given.get(name, number.start) for name, (number, _) in free.items()}
-    friction = "friction" if line.quasistatic else "tip_friction"
     paths = Paths(line, free, calibrated(pushes), pushes)
-    starts = [sticky, {**sticky, friction: SLIPPERY * sticky[friction]}][: 1 if line.network else 2]
+    slippery = {**sticky, line.tip_friction: SLIPPERY * sticky[line.tip_friction]}
+    starts = [sticky, slippery][: 1 if line.network else 2]
     Z = np.array([[_coordinate(free[n][0], x) for n, x in numbers.items()] for numbers in starts])
     outcome = LevenbergMarquardt(steps=steps, tolerance=1e-5).search(paths, Z)
     return {name: float(x[outcome.best]) for name, x in paths.at(outcome.x).items()}
 
 
 def predicted(line: Line, numbers: Numbers, pushes: Pushes) -> np.ndarray:
-    """Poses (pushes, ROWS, 3)."""
-    return line.predict(pushes, {name: np.array([x]) for name, x in numbers.items()})[0]
+    """Poses (pushes, ROWS, 3): the mean over the frictions that the tip may have."""
+    factors = np.exp(line.scatter * QUANTILES) if line.scatter else np.ones(1)
+    batch = {name: np.full(len(factors), x) for name, x in numbers.items()}
+    batch[line.tip_friction] = batch[line.tip_friction] * factors
+    return line.predict(pushes, batch).mean(axis=0)
 
 
 def folds(pushes: Pushes, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -176,10 +190,19 @@ def cross_validated(
     starts: Sequence[Numbers | None],
 ) -> tuple[list[Numbers], np.ndarray]:  # fmt: skip
     """The numbers found for each of the parts, and mean squares (pushes, 2) of pushes that they have not seen."""
-    found, off = [], np.zeros((len(pushes), 2))
-    for (fit, score), start in zip(parts, starts, strict=True):
-        numbers = fitted(line, pushes.pick(fit), steps, start)
+    found = [
+        fitted(line, pushes.pick(fit), steps, start)
+        for (fit, _), start in zip(parts, starts, strict=True)
+    ]
+    return found, scored(line, pushes, parts, found)
+
+
+def scored(
+    line: Line, pushes: Pushes, parts: list[tuple[np.ndarray, np.ndarray]], found: list[Numbers]
+) -> np.ndarray:
+    """Mean squares (pushes, 2) of the pushes that the numbers of each part have not seen."""
+    off = np.zeros((len(pushes), 2))
+    for (_, score), numbers in zip(parts, found, strict=True):
         part = pushes.pick(score)
         off[score] = squares(predicted(line, numbers, part), part)
-        found.append(numbers)
-    return found, off
+    return off

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
+import multiprocessing
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from isthmus.errors import MissingExtra
 from isthmus.experiments.tosses_body import Body, Number, Numbers, Simulate, Starts
 from isthmus.experiments.tosses_data import Errors, Tosses
+from isthmus.phases import in_turn
 
 UNITS = 0.1, 10.0
 """Errors [widths, degrees] that weigh the same."""
@@ -59,11 +62,15 @@ def searched(
         off = body.errors(predicted(body, simulate, at(z), part, flight), part)
         return cost_of(off) + PRIOR * float(np.sum(np.square(z)))
 
-    return at(_evolved(cost, len(free), budget))
+    return at(evolved(cost, len(free), budget, body.averaged))
 
 
-def _evolved(cost: Any, size: int, budget: Budget) -> np.ndarray:
-    """The best point of CMA-ES from zero; the middle of its last generation counts as one more."""
+def evolved(cost: Any, size: int, budget: Budget, averaged: float) -> np.ndarray:
+    """The best point of CMA-ES from zero; the middle of its last generation counts as one more.
+
+    Tosses are so sensitive that the best of many points is best by chance too. With `averaged`, the middles of that
+    share of the generations, the last ones, are averaged instead.
+    """
     try:
         import cma  # an extra
     except ModuleNotFoundError as missing:
@@ -73,13 +80,16 @@ def _evolved(cost: Any, size: int, budget: Budget) -> np.ndarray:
         "randn": lambda *shape: rng.standard_normal(shape), "seed": np.nan, "verbose": -9, "popsize": POPULATION,
     }  # fmt: skip
     strategy = cma.CMAEvolutionStrategy(np.zeros(size), 0.7, options)
-    best, least = np.zeros(size), cost(np.zeros(size))
+    best, least, middles = np.zeros(size), cost(np.zeros(size)), []
     for _ in range((budget.evaluations - 2) // POPULATION):
         points = strategy.ask()
         costs = [cost(z) for z in points]
         strategy.tell(points, costs)
+        middles.append(np.array(strategy.mean))
         if min(costs) < least:
             best, least = np.array(points[int(np.argmin(costs))]), min(costs)
+    if averaged and middles:
+        return np.mean(middles[-max(1, round(averaged * len(middles))) :], axis=0)
     middle = np.array(strategy.mean)
     return middle if cost(middle) < least else best
 
@@ -92,15 +102,44 @@ def around(free: dict[str, Number], found: Numbers) -> dict[str, Number]:
     }
 
 
-def refined(
-    body: Body, kind: str, network: str | None, found: Numbers, tosses: Tosses, budget: Budget
-) -> Numbers:
-    """The search goes on from `found`; with a network, its weights are free too."""
-    free = around(body.free_numbers(kind), found)
-    if network is not None:
-        weights = body.weights_of(kind, network)
-        free |= {name: Number(w, WEIGHT_STEP) for name, w in weights.items()}
-    return searched(body, body.simulator(kind, network), free, tosses, budget)
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """A search of the numbers of one simulator, which other processes can run."""
+
+    body: Body
+    kind: str
+    """Of contact, or `mujoco`."""
+    tosses: Tosses
+    budget: Budget
+    found: Numbers | None = None
+    """Where the search goes on from, with smaller steps."""
+    network: str | None = None
+    """Its weights are free too."""
+
+    def run(self) -> Numbers:
+        """The numbers found."""
+        body, free = self.body, self.body.free_numbers(self.kind)
+        if self.found is not None:
+            free = around(free, self.found)
+        if self.network is not None:
+            weights = body.weights_of(self.kind, self.network)
+            free |= {name: Number(w, WEIGHT_STEP) for name, w in weights.items()}
+        return searched(body, self.simulator(), free, self.tosses, self.budget)
+
+    def simulator(self) -> Simulate:
+        """What the numbers are for."""
+        if self.kind == "mujoco":
+            return self.body.mujoco()
+        return self.body.simulator(self.kind, self.network)
+
+
+def run_all(searches: list[Search], workers: int, text: str) -> list[Numbers]:
+    """What each search finds, in so many processes."""
+    if workers > 1:
+        context = multiprocessing.get_context("spawn")
+        with concurrent.futures.ProcessPoolExecutor(workers, mp_context=context) as pool:
+            return list(pool.map(Search.run, searches))
+    return [search.run() for search in in_turn(searches, text)]
 
 
 def folds(count: int, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -110,13 +149,17 @@ def folds(count: int, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def cross_validated(
-    body: Body, kind: str, tosses: Tosses, parts: int, budget: Budget
-) -> tuple[list[Numbers], Errors]:
-    """The numbers found without each part, and the errors of all tosses, each by numbers that have not seen it."""
-    free, simulate = body.free_numbers(kind), body.simulator(kind, None)
+    body: Body, kinds: tuple[str, ...], tosses: Tosses, parts: int, budget: Budget, workers: int
+) -> tuple[dict[str, list[Numbers]], dict[str, Errors]]:
+    """By kind: the numbers found without each part, and errors of all tosses by numbers that have not seen them."""
     split = folds(len(tosses), parts)
-    found = [searched(body, simulate, free, tosses.pick(fit), budget) for fit, _ in split]
-    return found, scored_folds(body, simulate, found, tosses, budget.rows)
+    searches = [Search(body, kind, tosses.pick(fit), budget) for kind in kinds for fit, _ in split]
+    each = run_all(searches, workers, "cross-validation")
+    found = {kind: each[parts * k : parts * (k + 1)] for k, kind in enumerate(kinds)}
+    rows = budget.rows
+    return found, {
+        k: scored_folds(body, body.simulator(k, None), n, tosses, rows) for k, n in found.items()
+    }
 
 
 def scored_folds(
@@ -132,19 +175,29 @@ def scored_folds(
 
 
 def network_by_folds(
-    body: Body, kind: str, networks: tuple[str, ...], found: list[Numbers], tosses: Tosses, budget: Budget
+    body: Body, kind: str, networks: tuple[str, ...], found: list[Numbers], tosses: Tosses, budget: Budget, workers: int
 ) -> dict[str, Errors]:  # fmt: skip
     """Errors by cross-validation of searches that went on: without a network, and with each of them."""
-    out = {}
-    split = folds(len(tosses), len(found))
-    for network in (None, *networks) if networks else ():
-        more = [
-            refined(body, kind, network, numbers, tosses.pick(fit), budget)
-            for numbers, (fit, _) in zip(found, split, strict=True)
-        ]
-        simulate = body.simulator(kind, network)
-        out[network or "none"] = scored_folds(body, simulate, more, tosses, budget.rows)
-    return out
+    tried: list[str | None] = [None, *networks] if networks else []
+    parts = [
+        (numbers, tosses.pick(fit))
+        for numbers, (fit, _) in zip(found, folds(len(tosses), len(found)), strict=True)
+    ]
+    searches = [
+        Search(body, kind, part, budget, n, network) for network in tried for n, part in parts
+    ]
+    more = run_all(searches, workers, "networks")
+    size = len(parts)
+    return {
+        network or "none": scored_folds(
+            body,
+            body.simulator(kind, network),
+            more[size * k : size * (k + 1)],
+            tosses,
+            budget.rows,
+        )
+        for k, network in enumerate(tried)
+    }
 
 
 def interval(differences: np.ndarray, seed: int = 0) -> tuple[float, float, float]:

@@ -20,17 +20,16 @@ from isthmus.experiments.tosses_data import FLIGHT, Errors, Tosses, tosses_of
 from isthmus.experiments.tosses_figures import draw_errors
 from isthmus.experiments.tosses_fits import (
     Budget,
+    Search,
     cost_of,
     costs_of,
     cross_validated,
     interval,
     network_by_folds,
     predicted,
-    refined,
-    searched,
+    run_all,
 )
 from isthmus.model.model import Model
-from isthmus.phases import in_turn
 
 PEERS = ("MuJoCo, defaults", "MuJoCo")
 
@@ -48,6 +47,8 @@ class Plan:
     folds: int
     kinds: tuple[str, ...]
     networks: tuple[str, ...]
+    workers: int
+    """Processes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,21 +73,20 @@ def toss_study(body: Body, settings: Settings) -> Result:
     settings.say(f"{len(learn)} tosses to learn from, {len(judge)} to be judged by")
     whole = Budget(plan.evaluations, plan.rows, settings.seed)
     budget = dataclasses.replace(whole, evaluations=plan.fold_evaluations)
-    crossed: dict[str, Errors] = {}
-    without: dict[str, list[Numbers]] = {}
-    for kind in in_turn(plan.kinds, "cross-validation"):
-        without[kind], crossed[kind] = cross_validated(body, kind, learn, plan.folds, budget)
-        settings.say(f"cross-validation, {kind}: {said(crossed[kind])}")
+    workers = plan.workers
+    without, crossed = cross_validated(body, plan.kinds, learn, plan.folds, budget, workers)
+    for kind, off in crossed.items():
+        settings.say(f"cross-validation, {kind}: {said(off)}")
     chosen = min(plan.kinds, key=lambda kind: cost_of(crossed[kind]))
     found = fitted(body, plan, learn, judge, whole, settings)
-    nets = network_by_folds(body, chosen, plan.networks, without[chosen], learn, budget)
+    nets = network_by_folds(body, chosen, plan.networks, without[chosen], learn, budget, workers)
     for name, off in nets.items():
         settings.say(f"cross-validation, {chosen}, network {name}: {said(off)}")
     told = notes(body, found, chosen)
     if plan.networks:
         network = min(plan.networks, key=lambda name: cost_of(nets[name]))
         name = f"{chosen}, network on {network}"
-        numbers = refined(body, chosen, network, found[chosen].numbers, learn, budget)
+        numbers = Search(body, chosen, learn, budget, found[chosen].numbers, network).run()
         model = body.built(chosen, numbers, network)
         found[name] = assessed(body, body.simulator(chosen, network), numbers, judge, model)
         settings.say(f"{name}: {said(found[name].off[body.starts[1]])}")
@@ -103,7 +103,7 @@ def toss_study(body: Body, settings: Settings) -> Result:
 
 
 def planned(body: Body, settings: Settings) -> Plan:
-    """The sizes, small for `--quick`; `--set evaluations=… training=… contact=…` changes them."""
+    """The sizes, small for `--quick`; `--set evaluations=… training=… contact=… workers=…` changes them."""
     quick = settings.quick
     kinds = _named_kinds(body, settings) or (body.kinds[-1:] if quick else body.kinds)
     evaluations = int(settings.option("evaluations", 18 if quick else body.evaluations))
@@ -112,6 +112,7 @@ def planned(body: Body, settings: Settings) -> Plan:
         rows=60 if quick else body.rows, evaluations=evaluations,
         fold_evaluations=18 if quick else evaluations // 2, folds=2,
         kinds=kinds, networks=body.networks[-1:] if quick else body.networks,
+        workers=int(settings.option("workers", 1)),
     )  # fmt: skip
 
 
@@ -153,14 +154,13 @@ def fitted(
     body: Body, plan: Plan, learn: Tosses, judge: Tosses, budget: Budget, settings: Settings
 ) -> dict[str, Judged]:
     """Every simulator, searched with the same budget."""
-    mujoco = body.mujoco()
-    found = {PEERS[0]: assessed(body, mujoco, body.published, judge)}
-    simulators = {PEERS[1]: mujoco, **{kind: body.simulator(kind, None) for kind in plan.kinds}}
-    for name in in_turn(list(simulators), "fit"):
-        simulate = simulators[name]
-        numbers = searched(body, simulate, body.free_numbers(name.lower()), learn, budget)
+    found = {PEERS[0]: assessed(body, body.mujoco(), body.published, judge)}
+    names = (PEERS[1], *plan.kinds)
+    searches = [Search(body, name.lower(), learn, budget) for name in names]
+    each = run_all(searches, plan.workers, "fit")
+    for name, search, numbers in zip(names, searches, each, strict=True):
         model = body.built(name, numbers, None) if name in plan.kinds else None
-        found[name] = assessed(body, simulate, numbers, judge, model)
+        found[name] = assessed(body, search.simulator(), numbers, judge, model)
         settings.say(f"{name}: {said(found[name].off[body.starts[1]])}")
     return found
 

@@ -72,7 +72,7 @@ def with_extras(fields: dict[str, Any]) -> dict[str, Any]:
     dof = layout_of(fields["joint_kinds"], fields["mimics"]).nv
     usual = Joint("", "fixed", None, "")
     leaves = {f"joint_{name}": np.full(dof, getattr(usual, name)) for name in EXTRAS}
-    leaves["contact_friction_load"] = np.zeros(len(fields["contact_kinds"]))
+    leaves["contact_friction_load"] = np.zeros(len(fields.get("contact_kinds", ())))
     return {**dict.fromkeys(SINCE_FORMAT_2, ()), **leaves, **fields}
 
 

@@ -21,7 +21,7 @@ from isthmus.experiments.push_data import (
     split,
     squares,
 )
-from isthmus.experiments.push_fits import by_shape, folds
+from isthmus.experiments.push_fits import QUANTILES, Line, by_shape, folds, predicted
 from isthmus.experiments.run import Settings, reproduce
 
 SQUARE = 0.03 * np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
@@ -136,6 +136,19 @@ def test_a_shape_left_out_is_scored_and_not_fitted(made):
     assert by_shape(made.pick(made.of(["bar"]))) == []
 
 
+def test_with_scatter_the_mean_path_over_frictions_at_the_tip_is_predicted(made):
+    numbers = {name: float(x[0]) for name, x in batch().items()}
+    one = predicted(Line("one"), numbers, made)
+    np.testing.assert_array_equal(one, push_model.predict(made, batch())[0])
+    each = [
+        predicted(Line("one"), {**numbers, "tip_friction": f * numbers["tip_friction"]}, made)
+        for f in np.exp(0.6 * QUANTILES)
+    ]
+    mean = predicted(Line("mean", scatter=0.6), numbers, made)
+    np.testing.assert_allclose(mean, np.mean(each, axis=0), atol=1e-12)
+    assert np.abs(mean - one)[:, -1, 2].max() > 1e-3
+
+
 def test_recorded_contact_tells_where_the_tip_is():
     """Objects that a tip moves in four directions; the record of the tip is shifted and its clock is late."""
     t = np.linspace(0.0, TIME, ROWS)
@@ -187,6 +200,15 @@ def test_simulated_pushes_go_through_the_whole_study(made, tmp_path):
     saved = {"hybrid": ist.load(tmp_path / "out" / "hybrid.safetensors")}
     later = push.judged(Settings(judge=str(path)), saved, result.numbers)
     assert later.numbers["errors"]["hybrid"][0] < 0.5 * later.numbers["errors"]["never moves"][0]
+
+
+def test_numbers_of_one_shape_alone_follow_its_pushes(made):
+    """Made with other friction at the tip and another load."""
+    rows = {name: text for name, _, text in push.alone_table(made.pick(made.of(["bar"])), 2).rows}
+    assert set(rows) == {"bar", "all"}
+    far, turned = (float(x.split()[0].rstrip("°")) for x in rows["all"].split(" / "))
+    assert far < 0.3
+    assert turned < 1.0
 
 
 def test_the_analytic_model_predicts_real_pushes(shared_data):
