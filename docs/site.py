@@ -49,6 +49,15 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return re.sub(r"\((?:\.\./)+examples/(\w+)\.py\)", rf"({up}gallery/\1.md)", markdown)
 
 
+def on_post_template(output: str, template_name: str, **_: Any) -> str:
+    """Makes the paths of 404.html start at its own folder: other pages do, and it opens from the disk too."""
+    return (
+        re.sub(r'((?:href|src)=|"base": *)"/', r'\1"./', output)
+        if template_name == "404.html"
+        else output
+    )
+
+
 def _gallery() -> Any:
     """Each numbered example as a page: cells of text and of code, then its picture."""
     for path in sorted((ROOT / "examples").glob("[0-9]*.py")):

@@ -6,9 +6,12 @@ import dataclasses
 import math
 import numbers
 
+import numpy as np
+
 from isthmus.describe.description import Description, Frame, Shape
 from isthmus.describe.notes import free_name, quoted
 from isthmus.errors import BadOption, did_you_mean
+from isthmus.spatial.rotations import matrix
 
 
 def ground_height(ground: object) -> float | None:
@@ -21,12 +24,20 @@ def ground_height(ground: object) -> float | None:
 
 
 def with_ground(description: Description, height: float | None) -> Description:
-    """The description with a plane at that height, fixed to the world."""
-    if height is None:
+    """The description with a plane at that height, fixed to the world; as it is, where it has that plane."""
+    if height is None or any(_is_level_at(shape, height) for shape in description.shapes):
         return description
     name = free_name("ground", {shape.name for shape in description.shapes})
     plane = Shape(name, "plane", None, Frame((0.0, 0.0, height)))
     return dataclasses.replace(description, shapes=(*description.shapes, plane))
+
+
+def _is_level_at(shape: Shape, height: float) -> bool:
+    if shape.kind != "plane" or shape.link is not None:
+        return False
+    normal = matrix(np.asarray(shape.frame.orientation, dtype=float))[:, 2]
+    place = np.asarray(shape.frame.position, dtype=float)
+    return bool(normal[2] > 1.0 - 1e-12 and abs(place[2] - height) < 1e-9)
 
 
 def must_be_one_of(option: str, value: object, choices: tuple[str, ...]) -> None:

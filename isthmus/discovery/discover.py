@@ -78,7 +78,8 @@ class Search:
         model = parameters.model(z)
         with phase("looking at every row"):
             seen = look(with_door(model), record.rows, scheme, scheme.substeps)
-        check_step(model, record, scheme, whiten=whiten)
+        with phase("checking the time step"):
+            check_step(model, record, scheme, whiten=whiten)
         given = Motion(model, record, seen)
         found, still = candidates_of(given, wanted), given.still()
         self.candidates = [c for c in found if not _is_of(c, still)]

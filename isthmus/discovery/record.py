@@ -56,6 +56,18 @@ class Record:
     def windows(self) -> int:
         return len(self.window)
 
+    def thinned(self, most: int) -> Record:
+        """The record with at most so many windows, evenly among all, and their rows only."""
+        if self.windows <= most:
+            return self
+        chosen = np.linspace(0, self.windows - 1, most).round().astype(int)
+        places = self.window[chosen].ravel()
+        return dataclasses.replace(
+            self, rows=jax.tree.map(lambda x: x[places], self.rows), block=self.block[chosen],
+            window=np.arange(len(places)).reshape(most, -1), weight=self.weight[places],
+            position=self.position[places],
+        )  # fmt: skip
+
 
 def record_of(problem: Problem) -> Record:
     """The logs of a problem, ready to be linearised."""

@@ -17,6 +17,8 @@ from isthmus.simulate.integrate import Integrator
 LARGEST = 0.3
 """By so much of the noise halving the time step may change the residuals, in the mean."""
 
+MOST_WINDOWS = 40
+"""Windows that are looked at: the check needs a median."""
 MARGIN = 2.0
 """By so much more than needed the advised substeps shorten the step, since errors shrink irregularly."""
 MANY = 50
@@ -28,7 +30,7 @@ WHY_MANY = (
 
 def check_step(model: Model, record: Record, scheme: Integrator, *, whiten: bool) -> None:
     """Refuses a time step that is too long for the noise of the logs, and says which substeps to take."""
-    model = with_door(model)
+    model, record = with_door(model), record.thinned(MOST_WINDOWS)
     once = slopes(model, record.rows, scheme, ())
     halved = dataclasses.replace(scheme, substeps=2 * scheme.substeps)
     halves = look(model, record.rows, halved, halved.substeps).defect

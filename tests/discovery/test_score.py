@@ -9,6 +9,7 @@ import isthmus as ist
 from isthmus.discovery.discover import Search
 from isthmus.discovery.linearise import look, slopes, with_door
 from isthmus.discovery.score import Columns, cosine, gain, products, regular, residuals
+from isthmus.discovery.step_check import _advice
 
 ONE = ist.library.pendulum(1)
 
@@ -81,3 +82,20 @@ def test_a_window_whose_start_says_nothing_more_is_left_out_not_an_error():
     grown = np.array([g * g * np.outer(u, u) for g in (1e2, 1e9)]) + np.eye(2)
     wild = np.full((1, 2, 2), np.inf)
     assert list(regular(np.concatenate([grown, wild]))) == [True, False, False]
+
+
+def test_a_thinned_record_has_the_rows_of_its_windows(search):
+    record = search.stand.stage.record
+    few = record.thinned(5)
+    assert few.windows == 5
+    for k, of in ((0, 0), (4, -1)):
+        np.testing.assert_array_equal(few.rows.q[few.window[k]], record.rows.q[record.window[of]])
+        np.testing.assert_array_equal(few.weight[few.window[k]], record.weight[record.window[of]])
+    assert record.thinned(record.windows) is record
+
+
+def test_rk4_is_advised_only_where_contacts_allow_it():
+    ball = ist.library.cube(contact="impulse")
+    assert "rk4" in _advice(ist.without_contact(ball), ist.SemiImplicit(), 1.0)
+    assert "rk4" not in _advice(ball, ist.SemiImplicit(), 1.0)
+    assert "joints hit their stops" in _advice(ball, ist.SemiImplicit(), 1e3)

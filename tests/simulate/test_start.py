@@ -66,3 +66,16 @@ def test_free_bodies_in_the_ground_are_lifted_until_they_stand_on_it():
 def test_bodies_that_touch_nothing_stay_where_they_are():
     model = crates()
     np.testing.assert_array_equal(on_the_ground(model, np.zeros(model.nq)), np.zeros(model.nq))
+
+
+@pytest.mark.loose
+def test_a_ground_that_a_file_has_already_is_not_added_again(tmp_path):
+    floor = '<worldbody><geom name="floor" type="plane" size="9 9 1"/>'
+    (tmp_path / "two.xml").write_text(TWO_BODIES.replace("<worldbody>", floor), encoding="utf-8")
+
+    def planes(height: float) -> int:
+        model = ist.load(tmp_path / "two.xml", ground=height, contact=False)
+        return model.shape_kinds.count("plane")
+
+    assert planes(0.0) == 1
+    assert planes(0.1) == 2
