@@ -30,6 +30,7 @@ RANDOM = 200
 """Random motions that a design is compared with."""
 TRIES = 50
 """Random motions that are tried for a start."""
+NOT_FOUND = "no search ended within the limits: this is the best of the random motions; try more starts or wider limits"
 UNDETERMINED = 1e-9
 """Share of the largest eigenvalue of the scaled information, of all random motions together, below which a direction
 is not determined."""
@@ -73,11 +74,13 @@ def design(
     rng = np.random.default_rng(seed)
     with on_one_thread():
         with phase("random motions"):
-            others = _randoms(search, rng)
+            others = _sorted(search, _randoms(search, rng))
             _refuse_undetermined(about, others, search)
         with phase("the best motion"):
-            c = _best(search, others, starts)
-    return _told(about, search, c, others, notes)
+            best = _best(search, others, starts)
+    if best is None:
+        best, notes = others[0], (*notes, NOT_FOUND)
+    return _told(about, search, search.coefficients(best), others, notes)
 
 
 def _check(seconds: Any, harmonics: int, starts: int) -> None:
@@ -149,15 +152,18 @@ def _refuse_undetermined(about: Information, others: list[np.ndarray], search: S
         )
 
 
-def _best(search: Search, others: list[np.ndarray], starts: int) -> np.ndarray:
-    """Coefficients of the best motion that is found from the best random ones."""
+def _sorted(search: Search, motions: list[np.ndarray]) -> list[np.ndarray]:
+    """The most informative motion first."""
     value = lambda x: objective(
         search.information(search.samples(search.coefficients(x))), search.aim
     )[0]
-    first = sorted(others, key=value)[: max(starts, 1)]
-    found = [pair for x in first if (pair := search.best_from(x.ravel())) is not None]
-    best = min(found, key=lambda pair: pair[0])[1] if found else first[0]
-    return search.coefficients(best)
+    return sorted(motions, key=value)
+
+
+def _best(search: Search, others: list[np.ndarray], starts: int) -> np.ndarray | None:
+    """The best motion that is found from the first of the others; None where no search ends within the limits."""
+    found = [pair for x in others[:starts] if (pair := search.best_from(x.ravel())) is not None]
+    return min(found, key=lambda pair: pair[0])[1] if found else None
 
 
 def _told(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,10 +20,11 @@ from isthmus.excitation.information import Programs
 from isthmus.excitation.limits import Limits
 
 Aim = Literal["D", "E"]
-SAMPLES = 20
-"""For each harmonic."""
-MARGIN = 0.01
-"""Share of each limit that is left free."""
+SAMPLES, DENSE = 20, 80
+"""For each harmonic: at which the search looks, and at which its result is judged."""
+MARGIN, DENSE_MARGIN = 1.0 - 0.999 * math.cos(math.pi / SAMPLES), 1.0 - math.cos(math.pi / DENSE)
+"""Shares of each limit that are left free at these samples: between them, a series is at most 1 / cos(π / samples)
+times as large (Ehlich and Zeller 1964), and a search may end a thousandth outside."""
 CLEARANCE = 0.01
 """[m] between bodies."""
 LENGTH = 0.1
@@ -94,7 +96,7 @@ class Search:
         flat = s.rows.reshape(-1, s.rows.shape[-1])
         return flat.T @ flat + np.diag(self.prior)
 
-    def loads(self, s: Samples, margin: float = 0.0) -> list[np.ndarray]:
+    def loads(self, s: Samples, margin: float) -> list[np.ndarray]:
         """Positions (from the middle), velocities, accelerations and torques as shares of their limits."""
         room, limits = 1.0 - margin, self.limits
         scales = (limits.half, limits.velocity, limits.acceleration, limits.torque)
@@ -102,8 +104,9 @@ class Search:
         return [x / (room * scale) for x, scale in zip(values, scales, strict=True)]
 
     def keeps(self, s: Samples) -> bool:
-        """Whether a motion keeps to all limits."""
-        within = all(np.max(np.abs(load), initial=0.0) <= 1.0 for load in self.loads(s))
+        """Whether a motion, by its dense samples, keeps to all limits at any time."""
+        loads = self.loads(s, DENSE_MARGIN)
+        within = all(np.max(np.abs(load), initial=0.0) <= 1.0 for load in loads)
         return within and bool(np.all(s.distance >= 0.0))
 
     # the augmented Lagrangian ------------------------------------------------------------------------------------
@@ -167,8 +170,8 @@ class Search:
 
     @functools.cached_property
     def dense(self) -> np.ndarray:
-        """The basis at four times as many samples."""
-        return self.series.basis(self.series.times(4 * SAMPLES * self.series.harmonics))
+        """The basis at the samples that judge a motion."""
+        return self.series.basis(self.series.times(DENSE * self.series.harmonics))
 
     # random motions ----------------------------------------------------------------------------------------------
 
@@ -219,7 +222,7 @@ def objective(M: Float[np.ndarray, "p p"], aim: Aim) -> tuple[float, np.ndarray]
     columns of one length, by smooth extremes of the eigenvalues.
     """
     p = len(M)
-    d = 1.0 / np.sqrt(np.maximum(np.diag(M), 1e-300))
+    d = 1.0 / np.sqrt(np.maximum(np.diag(M), 1e-100))  # finite after squares, too
     C = M * d[:, None] * d[None]
     eigenvalues, U = np.linalg.eigh(C)
     eigenvalues = np.maximum(eigenvalues, 1e-14)

@@ -9,6 +9,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.bench.design import rms_errors, within
+from isthmus.blas import on_one_thread
 from isthmus.errors import BadFree, BadModel, BadOption
 from isthmus.excitation.apart import capsules_of
 from isthmus.excitation.design import _apart
@@ -68,6 +69,25 @@ def test_a_motion_keeps_to_its_limits_and_begins_and_ends_at_rest(found):
     np.testing.assert_allclose(motion.v[[0, -1]], 0.0, atol=1e-9)
     np.testing.assert_allclose(motion.signals["joint/acceleration"][[0, -1]], 0.0, atol=1e-9)
     np.testing.assert_allclose(motion.q[0], motion.q[-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("aim", ["D", "E"])
+def test_every_search_ends_within_the_limits(rods, aim):
+    """Also between the samples at which the search looks."""
+    search, rng = search_of(rods, aim), np.random.default_rng(3)
+    for x in [search.random(rng) for _ in range(4)]:
+        before = objective(search.information(search.samples(search.coefficients(x))), aim)[0]
+        with on_one_thread():
+            value, found = search.best_from(x.ravel())
+        assert value < before
+        assert search.keeps(search.samples(search.coefficients(found), search.dense))
+
+
+def test_a_search_that_finds_nothing_gives_the_best_random_motion_and_says_so(rods, monkeypatch):
+    monkeypatch.setattr(Search, "best_from", lambda self, x: None)
+    other = ist.design(rods, seconds=5, limits=LIMITS, starts=2)
+    assert "the best of the random motions" in str(other)
+    assert other.errors.prod() <= np.median(other.random_errors.prod(axis=1))
 
 
 def test_torques_and_velocities_are_those_of_the_motion(found, rods):
