@@ -209,7 +209,8 @@ def _imported(module: str) -> ModuleType:
         return import_module(module)
     finally:
         if collects and not gc.get_freeze_count():
-            gc.freeze(), gc.unfreeze()  # all that is tracked joins the oldest generation, unsearched
+            gc.freeze()
+            gc.unfreeze()  # into the oldest generation, without a search
         if collects:
             gc.enable()
 
