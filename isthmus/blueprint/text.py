@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import numbers
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -34,6 +33,8 @@ def to_toml(wires: Iterable[Wire], networks: Networks) -> str:
 
 def from_toml(text: str, networks: Networks, source: str = "") -> list[Wire]:
     """The wires that the text describes."""
+    import tomllib  # slow to import
+
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as broken:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.text import Text
+
 from isthmus.cli.output import in_background, made_folder, say, show, working
 from isthmus.discovery.discover import discover
 from isthmus.discovery.result import RECORD, Discovery
@@ -34,7 +36,8 @@ def discover_study(
             problem, candidates, most, resume=earlier, listen=lambda so_far: so_far.save(folder)
         )
     with postponed("writing the results", say):
-        show(*str(found).splitlines())
+        table, _, said = str(found).partition("\n\n")
+        show(*map(Text, table.splitlines()), "", *said.splitlines())
         files = [
             found.save(folder), found.write(folder / "blueprint.toml"),
             export_discovery(found, folder / "discovery.html", title=problem.template.name),

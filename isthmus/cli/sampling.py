@@ -6,6 +6,8 @@ import warnings
 from pathlib import Path
 from typing import Literal
 
+from rich.text import Text
+
 from isthmus.cli.output import in_background, made_folder, say, show, working
 from isthmus.errors import BadFile, BadOption, FitWarning
 from isthmus.identify.answer.files import TEXT as FIT
@@ -33,7 +35,8 @@ def sample_study(path: Path, method: str, out: Path, *, resume: bool, replace: b
             problem, method, resume=earlier, listen=lambda so_far: so_far.save(folder)
         )
     with postponed("writing the results", say):
-        show(*str(found).splitlines())
+        table, _, said = str(found).partition("\n\n")
+        show(*map(Text, table.splitlines()), "", *said.splitlines())
         found.save(folder)
         drawn = export_posterior(found, folder / "posterior.html", problem=problem)
     print(f"wrote {folder}: {TEXT}, posterior.npz, model.safetensors, {drawn.name}")

@@ -10,9 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.contact.pairs.collect import pair_manifolds, pair_rows
 from isthmus.dynamics.kinematics import Kinematics
-from isthmus.model.contacts import CORNERS, RIM
+from isthmus.model.contacts import CORNERS, RIM, pair_rows
 from isthmus.model.model import Model
 from isthmus.networks.signals import Signal
 from isthmus.record import Record
@@ -107,6 +106,8 @@ def _between(
     model: Model, k: Kinematics, frames: AnyArray, links: tuple[int, ...], others: tuple[int, ...]
 ) -> Row:
     """The contacts of pairs of bodies."""
+    from isthmus.contact.pairs.collect import pair_manifolds  # few models have pairs
+
     R, p = with_world(k)
     rows = np.array(links, dtype=np.int32)
     point, axes, depth = pair_manifolds(model, R, p, frames)

@@ -16,12 +16,9 @@ from jaxtyping import Bool, Float
 
 from isthmus.contact.box_friction import box_moved, impulses_in_box, swept_in_box
 from isthmus.contact.meeting import Meeting
-from isthmus.contact.solve import SOLVED, Impulses, Square, following, impulses
+from isthmus.contact.solve import FOUND, SOLVED, Impulses, Square, following, impulses
 from isthmus.record import Record
 from isthmus.types import AnyArray, Joints, Scalar
-
-FOUND = "contact/found"
-"""Name of the impulses for `jax.checkpoint`: what computes a step again need not search for them again."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,6 +18,8 @@ from isthmus.types import AnyArray, Scalar
 Impulses = Float[AnyArray, "contacts 3"]
 Square = Float[AnyArray, "rows rows"]
 
+FOUND = "contact/found"
+"""Name of the impulses for `jax.checkpoint`: what computes a step again need not search for them again."""
 SOLVED = 1e-10
 """Velocities [m/s] that are off by less are solved."""
 UNSOLVED = 1e-6

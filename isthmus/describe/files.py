@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
@@ -10,6 +11,8 @@ from urllib.parse import unquote
 from isthmus.errors import BadFile, BadOption, MissingFile, did_you_mean
 
 PathLike = str | os.PathLike[str]
+MJCF_ROOTS = ("mujoco", "mujocoinclude")
+"""The first elements of MJCF files."""
 
 
 def read_bytes(path: PathLike) -> bytes:
@@ -28,6 +31,13 @@ def read_bytes(path: PathLike) -> bytes:
             raise
         reason = failed.strerror if isinstance(failed, OSError) else str(failed)
         raise BadFile(f"{str(path)!r} cannot be read: {reason}.") from None
+
+
+def root_tag(data: bytes) -> str | None:
+    """The first element of an XML text, sound or not; None where it has none."""
+    text = re.sub(rb"<!--.*?-->|<\?.*?\?>|<![^>]*>", b"", data, flags=re.DOTALL)
+    found = re.search(rb"<([A-Za-z_][\w.:-]*)", text)
+    return found[1].decode() if found else None
 
 
 def _neighbour(path: Path) -> str:

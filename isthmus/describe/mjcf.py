@@ -17,7 +17,7 @@ from typing import Any
 from isthmus.describe import inertias
 from isthmus.describe.checks import check
 from isthmus.describe.description import Description, Joint, Mimic
-from isthmus.describe.files import PathLike, read_bytes
+from isthmus.describe.files import PathLike, read_bytes, root_tag
 from isthmus.describe.mjcf_actuators import Motors
 from isthmus.describe.mjcf_bodies import Tree, floats
 from isthmus.describe.mjcf_left_out import LeftOut, name_at, note_the_rest
@@ -33,7 +33,6 @@ from isthmus.describe.urdf import BASES
 from isthmus.describe.xml_lines import parse_xml
 from isthmus.errors import BadDescription, BadFile, BadOption, MissingExtra
 
-ROOTS = ("mujoco", "mujocoinclude")
 NO_GRAVITY = 1 << 7
 """Of `mjtDisableBit`."""
 UNNAMED = "MuJoCo Model"
@@ -118,13 +117,6 @@ def compiled_in(text: str, folder: str) -> Any:
         return spec.compile()
 
     return _compiled(text.encode(), compiled, "")[0]
-
-
-def root_tag(data: bytes) -> str | None:
-    """The first element of an XML text, sound or not; None where it has none."""
-    text = re.sub(rb"<!--.*?-->|<\?.*?\?>|<![^>]*>", b"", data, flags=re.DOTALL)
-    found = re.search(rb"<([A-Za-z_][\w.:-]*)", text)
-    return found[1].decode() if found else None
 
 
 def _parse(

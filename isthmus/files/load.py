@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from isthmus.describe.files import read_bytes
-from isthmus.describe.mjcf import ROOTS, read_mjcf, root_tag
-from isthmus.describe.urdf import parse_urdf
+from isthmus import describe
+from isthmus.describe.files import MJCF_ROOTS, read_bytes, root_tag
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.files.save import SUFFIX, read_bundle
@@ -52,12 +51,12 @@ def load(
     if not _is_saved(path, data):
         flat = None if isinstance(ground, Ground) else ground
         folder = os.path.abspath(Path(path).parent)
-        if root_tag(data) in ROOTS:
-            found = read_mjcf(path, data=data, base=base, ground=flat, repair=repair)
+        if root_tag(data) in MJCF_ROOTS:
+            found = describe.read_mjcf(path, data=data, base=base, ground=flat, repair=repair)
             source = SourceFile(data, "mjcf", base, folder)
         else:
             place = {"source": os.fspath(path), "folder": Path(path).parent}
-            found = parse_urdf(
+            found = describe.parse_urdf(
                 data, **place, base=base, ground=flat, repair=repair, packages=packages
             )
             homes = tuple(os.path.abspath(home) for home in packages)

@@ -13,12 +13,11 @@ import json
 import os
 import struct
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import jax
 import numpy as np
-from safetensors.numpy import load as read_tensors
-from safetensors.numpy import save as write_tensors
 
 from isthmus.blueprint.plan import (
     inputs_of,
@@ -87,7 +86,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     }
     arrays = {name: np.asarray(array, order="C") for name, array in writer.arrays.items()}
     header = {"content": content, "checksum": _checksum(content, arrays)}
-    data = write_tensors(arrays, {KEY: _text(header)})
+    data = import_module("safetensors.numpy").save(arrays, {KEY: _text(header)})
     with whole_file(path) as file:
         file.write(data)
 
@@ -158,7 +157,9 @@ def _opened(data: bytes, source: str) -> tuple[dict[str, Any], dict[str, np.ndar
     """What the header says, and the tensors."""
     if not data:
         raise BadFile(f"{source!r} is empty.")
-    arrays = {name: np.array(x) for name, x in read_tensors(data).items()}
+    arrays = {
+        name: np.array(x) for name, x in import_module("safetensors.numpy").load(data).items()
+    }
     if any(array.dtype != np.float64 for array in arrays.values()):
         raise Damaged("its numbers are not float64")
     (length,) = struct.unpack("<Q", data[:8])

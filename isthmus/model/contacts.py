@@ -243,6 +243,12 @@ def with_plane(model: Model, ground: Ground) -> Model:
     )  # fmt: skip
 
 
+def pair_rows(model: Model) -> np.ndarray:
+    """The contacts between two bodies; they come after those with planes."""
+    kinds = model.shape_kinds
+    return np.flatnonzero([kinds[s] != "plane" for s in model.contact_planes]).astype(np.int32)
+
+
 def corner_count(model: Model, shape: int) -> int:
     """How many points of a shape may touch a plane."""
     start, stop = model.shape_spans[shape]

@@ -7,8 +7,17 @@ from collections.abc import Callable
 import jax.numpy as jnp
 import numpy as np
 
+from isthmus.describe.checks import ONE_COORDINATE
 from isthmus.model.model import Model
 from isthmus.types import AnyArray, Coordinates, Joints
+
+
+def single(model: Model) -> np.ndarray:
+    """Which degrees of freedom are those of revolute and prismatic joints."""
+    out = np.zeros(model.dof, dtype=bool)
+    for name, rows in model.rows("dof").items():
+        out[list(rows)] = model.joint_kinds[model.joint(name)] in ONE_COORDINATE
+    return out
 
 
 def plus(model: Model, q: Coordinates, d: Joints) -> Coordinates:

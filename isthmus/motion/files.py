@@ -39,6 +39,17 @@ def coordinate_names(model: Model) -> list[str]:
     return names_of(joints_of(model), 0)
 
 
+def coordinate_units(model: Model) -> list[str]:
+    """A unit for each number of `q`; none for those of quaternions."""
+    units: list[str] = []
+    for joint in range(len(model.joint_kinds)):
+        kind, (start, stop) = model.kind(joint), model.layout.q_own[joint]
+        turning = kind.nq > kind.nv  # by a quaternion, which comes last
+        own = [*kind.units[: kind.nv - 3], *[""] * 4] if turning else kind.units
+        units += own[: stop - start]
+    return units
+
+
 def dof_names(model: Model) -> list[str]:
     """A name for each number of `v`: the joint's, or the joint's and a part (`trunk.wx`)."""
     return names_of(joints_of(model), 1)

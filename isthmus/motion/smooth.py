@@ -11,7 +11,6 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.polynomial import legendre
 
 from isthmus.errors import BadMotion, BadOption, did_you_mean
 from isthmus.motion import quaternions
@@ -169,6 +168,7 @@ class LocalFit:
         self.reach = (self.near >= first[:, None]) & (self.near < after[:, None])
         times, here = t[self.near], t[rows][:, None]
         middle, half = 0.5 * (times[:, :1] + times[:, -1:]), 0.5 * (times[:, -1:] - times[:, :1])
+        legendre = np.polynomial.legendre  # which NumPy loads here
         self.basis = legendre.legvander((times - middle) / half, order)
         at = legendre.legvander(((here - middle) / half)[:, 0], order)
         slopes = np.zeros((order + 1, order + 1))

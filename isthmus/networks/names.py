@@ -7,12 +7,14 @@ it with what a step really publishes.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable
 
 import numpy as np
 
 from isthmus.errors import UnknownSignal, did_you_mean
 from isthmus.model import address
+from isthmus.model.joints import JOINTS
 from isthmus.model.leaves import LeafSpec
 from isthmus.model.model import Model, leaf_fields
 from isthmus.types import AnyArray
@@ -159,15 +161,25 @@ def _published(model: Model, spec: SignalSpec) -> bool:
 
 def unit_for(unit: str, kinds: Iterable[str]) -> str:
     """A unit such as `rad|m` for joints of these kinds: `rad` if all turn, `m` if all slide, else `rad|m`."""
+    return _unit_of(unit, {way for kind in kinds for way in JOINTS[kind].units})
+
+
+def _unit_of(unit: str, ways: set[str]) -> str:
+    """A unit such as `rad|m` of coordinates that move in these ways, `rad` or `m` or both."""
     turning, _, sliding = unit.partition("|")
-    slides = {kind == "prismatic" for kind in kinds if kind != "fixed"}
-    if not sliding or len(slides) != 1:
+    if not sliding or len(ways) != 1:
         return unit
-    return sliding if slides.pop() else turning
+    return turning if "rad" in ways else sliding
 
 
 def unit_at(model: Model, name: str, unit: str) -> str:
-    """A unit such as `rad|m` for one number: the joint in its name, `joint/elbow/damping`, decides."""
+    """A unit such as `rad|m` for one number: the joint in its name decides, `joint/elbow/damping`.
+
+    In `joint/trunk/position[2]`, the third degree of freedom of that joint does.
+    """
     part = name.split("/")
-    of_joint = len(part) > 2 and part[1] in model.joint_names
-    return unit_for(unit, [model.joint_kinds[model.joint(part[1])]] if of_joint else [])
+    if len(part) < 3 or part[1] not in model.joint_names:
+        return unit
+    ways = JOINTS[model.joint_kinds[model.joint(part[1])]].units
+    row = re.search(r"\[(\d+)\]$", name)
+    return _unit_of(unit, {ways[int(row[1])]} if row and int(row[1]) < len(ways) else {*ways})

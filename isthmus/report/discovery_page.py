@@ -11,6 +11,11 @@ from isthmus.discovery.result import NOTHING, Discovery
 from isthmus.report.html import Markup, joined, named, tag
 from isthmus.report.write import whole_page, write_page
 
+CAPTION = (
+    "Framed: the places named above. Grey: not tried. (itself): a number of the model, such as a mass, is wrong; "
+    "no input drives it."
+)
+
 
 def export_discovery(
     found: Discovery, path: str | os.PathLike[str] = "discovery.html", *, title: str = "model"
@@ -38,7 +43,9 @@ def _sections(found: Discovery) -> list[Markup]:
         ]
         parts.append(joined(tag("h2", "Formulas"), tag("table", *rows)))
     if found.scores:
-        parts.append(joined(tag("h2", "Which input drives which output"), _drawing(found)))
+        parts.append(
+            joined(tag("h2", "Which input drives which output"), _drawing(found), tag("p", CAPTION))
+        )
     return parts
 
 
@@ -61,4 +68,5 @@ def _drawing(found: Discovery) -> Markup:
     text = io.StringIO()
     found.draw().savefig(text, format="svg")
     drawn = re.sub(r"^.*?(?=<svg)", "", text.getvalue(), flags=re.S)
+    drawn = drawn.replace("<svg ", '<svg class="drawing" ', 1)
     return Markup(re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.S))

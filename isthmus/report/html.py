@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import Any
 
 VOID = frozenset("input br meta hr".split())
@@ -38,8 +39,9 @@ def escaped(part: Any) -> str:
 
 
 def sentence(text: str) -> Markup:
-    """A message as a sentence: it begins with a capital, and what stands in backticks is code."""
-    parts = (text[:1].upper() + text[1:]).split("`")
+    """A message as a sentence: it begins with a capital, unless with a name; what stands in backticks is code."""
+    begins_with_word = re.match(r"[^\W\d_]+('\w+)?[.,;:]?(\s|$)", text)
+    parts = (text[:1].upper() + text[1:] if begins_with_word else text).split("`")
     return joined(*(tag("code", part) if k % 2 else part for k, part in enumerate(parts)))
 
 

@@ -41,14 +41,21 @@ def with_error(value: float, error: float) -> tuple[str, str]:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers between two bounds."""
+    """Round numbers between two bounds: `most` or fewer, but at least two unless bounds are equal."""
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
         return []
     raw = (high - low) / most
     size = 10.0 ** math.floor(math.log10(raw))
-    step = next(size * f for f in (1, 2, 5, 10) if size * f >= raw * (1 - 1e-9))
-    first = math.ceil(low / step - 1e-9)
-    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+    steps = [size * f for f in (0.5, 1, 2, 5, 10)]
+    usual = next(k for k, step in enumerate(steps) if step >= raw * (1 - 1e-9))
+    found = _multiples(steps[usual], low, high)
+    return found if len(found) > 1 else _multiples(steps[usual - 1], low, high)
+
+
+def _multiples(step: float, low: float, high: float) -> list[float]:
+    return [
+        k * step for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    ]
 
 
 def labelled(values: list[float]) -> list[tuple[float, str]]:

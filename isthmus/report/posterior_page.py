@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.identify.problem import Problem
-from isthmus.motion.files import coordinate_names
+from isthmus.motion.files import coordinate_names, coordinate_units
+from isthmus.posteriors.laplace import TRUSTED
 from isthmus.posteriors.posterior import STOPPED, Posterior
 from isthmus.report.charts import legend, shortened
-from isthmus.report.html import Markup, joined, named, tag
+from isthmus.report.html import Markup, joined, named, sentence, tag
 from isthmus.report.numbers import padded, plain
 from isthmus.report.svg import Frame, point
 from isthmus.report.write import whole_page, write_page
@@ -66,11 +67,26 @@ def _numbers(found: Posterior) -> Markup:
     said += (
         []
         if np.isnan(found.khat)
-        else [f"Pareto shape k̂ of the importance ratios: {plain(found.khat, 2)}."]
+        else [
+            f"Pareto shape k̂ of the importance ratios: {plain(found.khat, 2)}{_trust(found.khat)}."
+        ]
     )
-    said += [note[:1].upper() + note[1:] for note in found.notes]
+    said += [sentence(note) for note in found.notes]
     said += [] if found.complete else [STOPPED]
     return joined(tag("h2", "Numbers"), tag("table", head, *rows), *(tag("p", x) for x in said))
+
+
+def _trust(khat: float) -> str:
+    return f"; up to {TRUSTED} the samples can be trusted" if khat <= TRUSTED else ""
+
+
+def _labels(found: Posterior, most: int) -> list[str]:
+    """The names of the numbers in at most so many letters, with units."""
+    units = [f" [{unit}]" if unit != "1" else "" for unit in found.units]
+    return [
+        shortened(name, most - len(unit)) + unit
+        for name, unit in zip(found.names, units, strict=True)
+    ]
 
 
 def pairs(found: Posterior) -> Markup:
@@ -94,8 +110,8 @@ def _frame(x: np.ndarray, y: np.ndarray) -> Frame:
 
 def _pair(found: Posterior, x: np.ndarray, i: int, j: int, last: int) -> Markup:
     """Number `i` over number `j`; names stand at the left and below the row `last`."""
-    a = shortened(found.names[j], 24) if i == last else ""
-    b = shortened(found.names[i], 20) if j == 0 else ""
+    a = _labels(found, 28)[j] if i == last else ""
+    b = _labels(found, 22)[i] if j == 0 else ""
     frame = _frame(x[:, j], x[:, i])
     dots = frame.dots(x[:, j], x[:, i], "difference small")
     title = f"{found.names[i]} over {found.names[j]}"
@@ -111,7 +127,7 @@ def _histogram(found: Posterior, i: int) -> Markup:
         f"H{point(float(frame.X(b)))}V{point(float(frame.Y(0.0)))}Z"
         for c, a, b in zip(count, edges[:-1], edges[1:], strict=True)
     ]
-    name = shortened(found.names[i], 24)
+    name = _labels(found, 28)[i]
     drawn = tag("path", d="".join(bars), class_="meanband")
     return frame.picture(frame.axes(name), inside=[drawn], title=found.names[i], grow=1.0)
 
@@ -125,7 +141,7 @@ def bands(found: Posterior, problem: Problem) -> list[Markup]:
     X = np.concatenate([some, np.zeros((len(some), evaluation.size - some.shape[1]))], axis=1)
     low, middle, high = np.nanquantile(evaluation.positions(X), [0.05, 0.5, 0.95], axis=0)
     t, drawn = log.time + log.dt * np.arange(len(log)), []
-    names = coordinate_names(found.model)
+    names, units = coordinate_names(found.model), coordinate_units(found.model)
     own = [(w, s) for w, s in enumerate(problem.windows[1]) if s.run == 0]
     for k in range(min(log.q.shape[1], MAX_COORDINATES)):
         mine = [w for w, _ in own]
@@ -138,9 +154,15 @@ def bands(found: Posterior, problem: Problem) -> list[Markup]:
             part = slice(0, len(t[rows]))
             inside.append(frame.area(t[rows], low[w, part, k], high[w, part, k], "meanband"))
             inside.append(frame.path(t[rows], middle[w, part, k], "predicted"))
-        name = names[k]
+        name, unit = names[k], units[k]
         title = f"{name} of {log.name}: measured, and what 90 % of the models predict"
-        drawn.append(frame.picture(frame.axes("time [s]", name), inside=inside, title=title))
+        drawn.append(
+            frame.picture(
+                frame.axes("time [s]", f"{name} [{unit}]" if unit else name),
+                inside=inside,
+                title=title,
+            )
+        )
     key = legend(
         ("measured", "models: their median, and where 90 % of them are"), ("measured", "predicted")
     )

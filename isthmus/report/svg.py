@@ -26,12 +26,22 @@ class Frame:
     y: tuple[float, float]
     width: int = 480
     height: int = 190
-    left: int = 52
+    left: int = 0
+    """Room for the numbers at the left; 0: what they need."""
     right: int = 10
     top: int = 12
     bottom: int = 34
     log_y: bool = False
     class_: str = "chart"
+
+    def __post_init__(self) -> None:
+        if not self.left:
+            longest = max((len(text) for _, text in self._heights()), default=0)
+            object.__setattr__(self, "left", max(52, 24 + 6 * longest))
+
+    def _heights(self) -> list[tuple[float, str]]:
+        """Numbers at the left, with their texts."""
+        return labelled(decades(*self.y, most=4) if self.log_y else ticks(*self.y, most=5))
 
     def X(self, x: Any) -> Any:
         """Pixels to the right, of a number or an array."""
@@ -60,8 +70,7 @@ class Frame:
         for value, text in labelled(ticks(*self.x, most=max(3, self.columns // 75))):
             at = point(float(self.X(value)))
             parts += [_line(at, self.top, at, bottom, "grid"), _text(at, bottom + 14, text)]
-        high = decades(*self.y, most=4) if self.log_y else ticks(*self.y, most=5)
-        for value, text in labelled(high):
+        for value, text in self._heights():
             at = float(self.Y(value))
             parts += [
                 _line(self.left, point(at), right, point(at), "grid"),

@@ -5,9 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from isthmus.contact.impulse import after_impulses
-from isthmus.contact.meeting import Yielding, yielding
-from isthmus.dynamics.aba import AddedInertia, forward_dynamics_at, total_inertia
+from isthmus.dynamics.aba import AddedInertia, forward_dynamics_at
 from isthmus.dynamics.actuators import motor_slope
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
@@ -18,18 +16,12 @@ from isthmus.dynamics.passive import (
     passive_slope,
     transmitted_torque,
 )
-from isthmus.dynamics.rnea import LinkDynamics, inverse_dynamics_at, torques_of
+from isthmus.dynamics.rnea import inverse_dynamics_at
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.networks.signals import Signal
 from isthmus.simulate.forces import Forces, forces
 from isthmus.types import AnyArray, Joints, Scalar
-
-RECURSION = frozenset((
-    "link/articulated_inertia", "link/articulated_bias_force", "joint/articulated_inertia",
-    "joint/articulated_torque", "link/acceleration", "joint/acceleration",
-))  # fmt: skip
-"""Signals of the articulated body algorithm."""
 
 
 def accelerate(
@@ -90,32 +82,9 @@ def moved_by(
     if "impulse" not in model.contact_kinds:
         v = acting.v + dt * a
         return v, dt * v
-    assert acting.touch is not None
-    added, ahead = _at_end_of_step(acting, implicit, signal)
-    H = total_inertia(model, acting.kinematics, signal.of("link/spatial_inertia"), added)
-    mass = yielding(model, H, coupled=added.dof is not None)
-    if not any(RECURSION.intersection(wired.plan.targets) for wired in model.networks):
-        tau = acting.joint if ahead is None else acting.joint + ahead
-        a = _by_inertia(acting, H, mass, tau, a, signal)
-    return after_impulses(model, acting.kinematics, acting.touch, mass, acting.v, a, dt, signal)
+    from isthmus.simulate.impacts import after_impacts  # few models have contact by impulses
 
-
-def _by_inertia(
-    acting: Forces, H: AnyArray, mass: Yielding, tau: Joints, a: Joints, signal: Signal
-) -> Joints:
-    """The acceleration `a` [rad/s², m/s²] again, by the mass matrix `H` that impulses need anyway.
-
-    Nothing then reads the recursion that gave `a`, and neither it nor its derivative is in the compiled program.
-    """
-    model, k = acting.model, acting.kinematics
-    names = ("link/spatial_inertia", "link/bias_acceleration", "link/bias_force")
-    link = LinkDynamics(*map(signal.of, names))
-    rest = tau - torques_of(model, k, link, jnp.zeros_like(tau))
-    if not model.prescribed:
-        return mass.rate(rest)
-    _, given = prescribed_rows(model)
-    rest = jnp.asarray(rest - H[:, given] @ a[given]).at[given].set(a[given])
-    return mass.rate(rest)
+    return after_impacts(acting, a, dt, signal, *_at_end_of_step(acting, implicit, signal))
 
 
 def impose(model: Model, state: State, control: Control) -> State:

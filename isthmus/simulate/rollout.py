@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from isthmus.contact.solution import FOUND
+from isthmus.contact.solve import FOUND
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption, BadShape
 from isthmus.model.arguments import check_single

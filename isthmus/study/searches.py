@@ -8,7 +8,7 @@ from typing import Any
 
 from isthmus.identify.search.horizon import LengtheningHorizon
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
-from isthmus.identify.search.names import SEARCHES
+from isthmus.identify.search.names import SEARCHES, search_class
 from isthmus.identify.search.search import AbstractSearch
 from isthmus.losses.windows import NAMES, AbstractLoss
 from isthmus.schema import ANYTHING, annotations_of, faults_of, kind_in, made, options_of
@@ -27,7 +27,7 @@ def search_in(table: Any, who: str, faults: list[str]) -> AbstractSearch | None:
     kind = kind_in(table, SEARCHES, who, faults)
     if kind is None:
         return None
-    cls, rest = SEARCHES[kind], {} if isinstance(table, str) else dict(table)
+    cls, rest = search_class(kind), {} if isinstance(table, str) else dict(table)
     rest.pop("kind", None)
     inside = [name for name, kind in annotations_of(cls).items() if kind is AbstractSearch]
     known = options_of(cls, dict.fromkeys(inside, ANYTHING))

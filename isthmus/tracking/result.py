@@ -19,8 +19,16 @@ from isthmus.tracking.step import Setup
 
 MAX_PANELS = 12
 """Numbers that a figure shows."""
+MAX_LINES = 20
+"""Alarms that a figure shows as lines."""
 MAX_ALARMS = 8
 """Alarms that a table shows."""
+OFTEN = 0.02
+"""Share of the rows with an alarm beyond which it is the model that is wrong."""
+MANY = (
+    "\nso many alarms mean that the model lacks something everywhere: fit it first (isthmus fit), see what it lacks "
+    "(isthmus discover), or give a larger noise"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +103,8 @@ class Track:
         shown = "; ".join(map(str, self.alarms[:MAX_ALARMS])) + (
             f"; {more} more" if more > 0 else ""
         )
-        return f"{counted(len(self.alarms), 'alarm')}: {shown}"
+        told = f"{counted(len(self.alarms), 'alarm')}: {shown}"
+        return told + MANY if len(self.alarms) > OFTEN * len(self) else told
 
     @check_arguments
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -119,8 +128,7 @@ class Track:
         for k, panel in zip(shown, panels, strict=True):
             panel.fill_between(self.t, low[:, k], high[:, k], color=BLUE, alpha=0.25, linewidth=0)
             panel.plot(self.t, self.values[:, k], color=BLUE, linewidth=1.4)
-            for alarm in self.alarms:
-                panel.axvline(alarm.time, color=VERMILION, linewidth=0.9, linestyle=(0, (4, 2)))
+            _mark(panel, [alarm.time for alarm in self.alarms])
             panel.set_title(f"{self.names[k]} [{self.units[k]}]", loc="left", fontsize=9, color=INK)
             panel.set_ylim(*_room(self.values[:, k], self.errors[:, k]))
             panel.grid(color=GRID, linewidth=0.6)
@@ -129,6 +137,16 @@ class Track:
             panel.tick_params(colors=INK, labelsize=8)
         panels[-1].set_xlabel("time [s]", color=INK)
         return figure
+
+
+def _mark(panel: Any, times: list[float]) -> None:
+    """Alarms as lines, or, where lines would hide the curve, as marks at the upper edge."""
+    if len(times) > MAX_LINES:
+        top = panel.get_xaxis_transform()
+        panel.plot(times, [1.0] * len(times), "|", color=VERMILION, transform=top, clip_on=False)
+        return
+    for time in times:
+        panel.axvline(time, color=VERMILION, linewidth=0.9, linestyle=(0, (4, 2)))
 
 
 def _room(values: np.ndarray, errors: np.ndarray) -> tuple[float, float]:

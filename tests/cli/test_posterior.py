@@ -66,7 +66,7 @@ def test_samples_are_printed_written_drawn_and_become_models(place, capsys):
         "wrote posterior: posterior.json, posterior.npz, model.safetensors, posterior.html" in out
     )
     text = (place / "posterior" / "posterior.html").read_text()
-    assert ">joint_1<" in text  # coordinates have their names
+    assert ">joint_1 [rad]<" in text  # coordinates have their names and units
     assert "q[0]" not in text
     assert "Predictions" in text
     assert "Pairs" in text

@@ -12,7 +12,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadOption, IsthmusError
-from isthmus.identify.search.names import SEARCHES, as_search
+from isthmus.identify.search.names import SEARCHES, as_search, search_class
 from isthmus.losses.windows import as_loss
 from isthmus.model.state import as_state
 from isthmus.simulate.integrate import integrator_of
@@ -20,7 +20,7 @@ from isthmus.simulate.integrate import integrator_of
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_search_may_be_its_name_or_its_class(name):
-    kind = SEARCHES[name]
+    kind = search_class(name)
     for given in (name, name.upper(), name.replace("_", "-"), kind, as_search(kind)):
         assert isinstance(as_search(given), kind)
 

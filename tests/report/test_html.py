@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isthmus.report.html import Markup, joined, named, tag
+from isthmus.report.html import Markup, joined, named, sentence, tag
 
 
 def test_text_and_attributes_are_escaped_and_elements_are_not_escaped_twice():
@@ -18,3 +18,9 @@ def test_attributes_that_are_false_or_none_are_left_out():
 
 def test_a_name_may_break_at_its_slashes():
     assert named("a/b<c") == '<code class="name">a/<wbr>b&lt;c</code>'
+
+
+def test_a_sentence_begins_with_a_capital_unless_it_begins_with_a_name():
+    assert sentence("the noise is `small`.") == "The noise is <code>small</code>."
+    for text in ("link/rod/mass has no effect.", "ist.design(...) helps.", "k̂ is large."):
+        assert sentence(text) == text

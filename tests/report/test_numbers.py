@@ -40,6 +40,7 @@ def test_a_value_has_the_digits_that_its_error_allows(value, error, texts):
 
 def test_ticks_are_round_and_inside():
     np.testing.assert_allclose(ticks(-0.31, 1.02, 5), [0.0, 0.5, 1.0])
+    np.testing.assert_allclose(ticks(0.9005, 0.966, 3), [0.92, 0.94, 0.96])  # not 0.95 alone
     assert ticks(1.0, 1.0) == [] == ticks(0.0, np.inf)
     np.testing.assert_allclose(decades(0.5, 2e6, 8), 10.0 ** np.arange(7))
     np.testing.assert_allclose(decades(3.0, 30.0), [5.0, 10.0, 20.0])

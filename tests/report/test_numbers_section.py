@@ -44,6 +44,14 @@ def test_a_unit_is_decided_by_the_kind_of_the_joint():
     assert unit_at(cart, f"joint/{hinge}/damping", "N·m·s/rad|N·s/m") == "N·m·s/rad"
     assert signal_unit(cart, "joint/position") == "rad|m"
     assert signal_unit(ist.library.pendulum(1), "joint/position") == "rad"
+    body = ist.library.quadruped()
+    assert (
+        signal_unit(body, "joint/position")
+        == unit_at(body, "joint/trunk/position", "rad|m")
+        == "rad|m"
+    )
+    assert unit_at(body, "joint/trunk/position[2]", "rad|m") == "m"
+    assert unit_at(body, "joint/trunk/velocity[3]", "rad/s|m/s") == "rad/s"
 
 
 def test_the_search_is_called_as_users_call_it():

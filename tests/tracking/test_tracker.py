@@ -235,6 +235,15 @@ def test_a_track_is_a_table_a_figure_and_a_file(tracker, pendulum, tmp_path):
         track.interval(1.5)
 
 
+def test_many_alarms_hide_no_curve_and_say_that_the_model_is_wrong(tracker, pendulum):
+    track = tracker.run(recorded(pendulum, 1, heavier=1.5))
+    many = dataclasses.replace(track, alarms=track.alarms[:1] * 30)
+    curves = [len(x.plot().axes[0].lines) for x in (track, many)]
+    assert curves == [1 + len(track.alarms), 2]
+    assert "the model lacks something everywhere" in str(many)
+    assert "the model lacks something everywhere" not in str(track)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "sentence"),
     [

@@ -12,6 +12,7 @@ import numpy as np
 from isthmus.contact.pairs.manifold import FAR, Manifold
 from isthmus.contact.pairs.narrow import KINDS, touching
 from isthmus.contact.pairs.solids import Solid
+from isthmus.model.contacts import pair_rows
 from isthmus.model.model import Model
 from isthmus.spatial.products import mm, mv
 from isthmus.types import AnyArray
@@ -32,12 +33,6 @@ class Group(eqx.Module):
     """Whether the model has the two shapes in the other order."""
     rows: tuple[int, ...] = eqx.field(static=True)
     """First row of each pair among the contacts of all pairs."""
-
-
-def pair_rows(model: Model) -> np.ndarray:
-    """The contacts between two bodies; they come after those with planes."""
-    kinds = model.shape_kinds
-    return np.flatnonzero([kinds[s] != "plane" for s in model.contact_planes]).astype(np.int32)
 
 
 def pair_manifolds(

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.identify.evaluate.evaluation import Evaluation
-from isthmus.identify.torque.layout import single
+from isthmus.model.coordinates import single
 from isthmus.types import AnyArray
 
 SMALL = 1e-6

@@ -13,7 +13,6 @@ import dataclasses
 import math
 
 import numpy as np
-import scipy
 from jaxtyping import Float
 
 STEPS = 200
@@ -160,12 +159,14 @@ def _directions(
     There the forces have the Hessian 1, so the step solves a least-squares problem of full rank. QR does not
     square its condition as normal equations would.
     """
+    from scipy.linalg import solve_triangular  # slow to import
+
     n, free = A.shape[1], len(here.y)
     floor = np.concatenate([np.ones(n - free), np.full(free, math.sqrt(weight))])
     data = np.column_stack([here.seen(A), b - A @ here.scaled(), np.zeros_like(b)])
     forces = np.column_stack([np.diag(floor), -weight * here.slope() / floor, here.inward()])
     R = _triangle(np.vstack([data, forces]))[:n]
-    return R[:, :n], scipy.linalg.solve_triangular(R[:, :n], R[:, n:])
+    return R[:, :n], solve_triangular(R[:, :n], R[:, n:])
 
 
 def _aimed(here: Point, directions: np.ndarray, weight: float) -> tuple[np.ndarray, float, float]:

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 import numpy as np
 from jaxtyping import Float
 
-from isthmus.describe.checks import ONE_COORDINATE
 from isthmus.identify.torque.choose import CrossValidation, State, Terms
 from isthmus.identify.torque.data import described_bristles
 from isthmus.identify.torque.regressor import parameter_names, parameter_vector
 from isthmus.identify.torque.result import Term
+from isthmus.model.coordinates import single
 from isthmus.model.model import Model
 from isthmus.motion.files import dof_names
 
@@ -230,14 +230,6 @@ def cogging_names(dof: str, periods: int) -> tuple[str, str]:
 def bristle_name(dof: str, deflection: float) -> str:
     """What the dry friction of a joint with bristles is called."""
     return f"friction over {1e3 * deflection:.3g} mrad of {dof!r}"
-
-
-def single(model: Model) -> np.ndarray:
-    """Which degrees of freedom are those of revolute and prismatic joints."""
-    out = np.zeros(model.dof, dtype=bool)
-    for name, rows in model.rows("dof").items():
-        out[list(rows)] = model.joint_kinds[model.joint(name)] in ONE_COORDINATE
-    return out
 
 
 def _rms(errors: np.ndarray, dofs: list[int]) -> float:

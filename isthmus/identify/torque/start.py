@@ -27,7 +27,7 @@ from isthmus.identify.torque.data import (
     turned,
     turning,
 )
-from isthmus.identify.torque.layout import Layout, single
+from isthmus.identify.torque.layout import Layout
 from isthmus.identify.torque.realisable import Prior, nearest_realisable, scaled_links
 from isthmus.identify.torque.regressor import (
     LEAVES,
@@ -36,6 +36,7 @@ from isthmus.identify.torque.regressor import (
     ordered,
 )
 from isthmus.identify.torque.result import TorqueFit
+from isthmus.model.coordinates import single
 from isthmus.model.model import Model, switched_on
 from isthmus.motion.motion import Motion
 from isthmus.motion.smooth import LocalFit
