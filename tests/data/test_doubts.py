@@ -96,6 +96,23 @@ def test_the_notes_are_printed(tmp_path):
     assert "1 gaps, the first" in str(motion)
 
 
+def test_even_stamps_keep_a_gap_and_forgive_a_late_row(tmp_path):
+    """A gap that was spread over all rows would make every velocity wrong."""
+    t = 0.01 * np.arange(200) + np.random.default_rng(0).uniform(-1e-3, 1e-3, 200)
+    t[50] += 0.035  # written late; those that follow are in time again
+    t[51:54] = t[50] + 1e-4 * np.arange(1, 4)
+    gap = t + np.where(np.arange(200) < 120, 0.0, 2.0)
+    log = changed()
+    rows = {name: x[:200] for name, x in log.items()} | {"t": gap}
+    path = write_csv(tmp_path / "log.csv", rows)
+    before, after = ist.read_motion(path, PENDULUM, stamps="even", gaps="split")
+    assert (len(before), len(after)) == (120, 80)
+    for piece in (before, after):
+        np.testing.assert_allclose(np.diff(piece.t), 0.01, rtol=0.02)
+    with pytest.warns(DataWarning, match="1 gaps, the first of 2.0"):
+        ist.read_motion(path, PENDULUM, stamps="even")
+
+
 def test_limits_reveal_degrees(tmp_path):
     model = PENDULUM.set("joint/lower", -2.0).set("joint/upper", 2.0)
     log = without(changed(q1=deg, q2=deg), "v1", "v2")
