@@ -288,8 +288,15 @@ def warnings_of(
         first, more = list(known.doubtful)[:MAX_NAMED], len(known.doubtful) - MAX_NAMED
         names = ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
         found.append(f"{names}: doubtful, as the model lacks something: {known.lacking}.")
+    if known.by_prior:
+        first, more = known.by_prior[:MAX_NAMED], len(known.by_prior) - MAX_NAMED
+        names = ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
+        found.append(
+            f"{names}: the data tell hardly anything about them; values and errors are those of the prior."
+        )
     # where the error is infinite, a sentence of known.undetermined says so
-    poor = [name for name in poorly_known(estimates) if not np.isinf(estimates[name].error)]
+    said = {*known.by_prior, *(name for name, e in estimates.items() if np.isinf(e.error))}
+    poor = [name for name in poorly_known(estimates) if name not in said]
     for name in poor[:MAX_NAMED]:
         e = estimates[name]
         found.append(
