@@ -1,6 +1,7 @@
 """The loss of inverse dynamics: torques that the measured motion needs, against measured ones."""
 
 import dataclasses
+import re
 import warnings
 
 import jax
@@ -166,3 +167,16 @@ def test_rows_without_measured_positions_or_velocities_are_not_compared(log):
     tau = ist.needed_torque(TRUTH, broken)
     assert np.isnan(tau[400:700]).all()
     assert np.isnan(tau[1000:1200]).all()
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [(-1.0, "has the other sign"), (1000.0, "times what the motion needs: is it in another unit")],
+)
+def test_torques_of_the_wrong_sign_or_unit_are_told(log, factor, words):
+    """No noise needs to be given for that: the error is that of predicting no torque at all."""
+    wrong = dataclasses.replace(log, signals={"joint/control": factor * TORQUE})
+    free = [ist.Free("joint/*/damping", high=0.3)]
+    with pytest.warns(FitWarning) as caught:
+        ist.fit(ist.Problem(TRUTH, wrong, free=free, loss="torque"))
+    assert re.search(f"poor fit.*{words}", str(caught[0].message))
