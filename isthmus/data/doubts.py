@@ -210,6 +210,31 @@ def rates(case: Case) -> Iterator[str]:
                 yield f"the velocity of {span.name!r} is {ratio:.4g} times the slope of its position: {text}."
 
 
+def strangers(case: Case) -> Iterator[str]:
+    """Velocities that are slopes of positions with the other sign, or those of another joint."""
+    q, v = case.motion.q, case.motion.v
+    if q is None or v is None or len(case.motion) < MIN_ROWS:
+        return
+    own = [s for s in case.spans if len(s.q) == 1 and not case.said("joint/velocity")]
+    alike = lambda a, b: _likeness(
+        *_slopes(case.t, np.asarray(q)[:, a.q[0]], np.asarray(v)[:, b.v[0]])
+    )
+    doubtful = [s for s in own if alike(s, s) < UNLIKE]
+    for span in doubtful:
+        if alike(span, span) < -ALIKE:
+            yield (
+                f"the velocity of {span.name!r} is the slope of its position with the other sign. Say "
+                f"units={{'joint/velocity[{span.name}]': -1.0}}, or 1.0."
+            )
+        for other in (s for s in doubtful if s is not span and alike(s, span) > ALIKE):
+            yield (
+                f"the velocity of {span.name!r} is the slope of the position of {other.name!r}: are columns exchanged? "
+                "Say columns=, or units={'joint/velocity': 1.0} if that is so."
+            )
+
+
+ALIKE, UNLIKE = 0.9, 0.5
+"""Correlations of two series that are the same but for noise, and of two that are not."""
 SUSPECTS = {
     DEGREES: "in degrees a second beside radians? Say units={'joint/velocity': 'deg/s'}",
     1 / DEGREES: "positions in degrees beside rad/s? Say units={'joint/position': 'deg'}",
@@ -222,15 +247,24 @@ SUSPECTS = {
 
 def _slope_ratio(t: np.ndarray, x: np.ndarray, v: np.ndarray) -> float | None:
     """The ratio of the velocity to the slope of `x`; None where the two hardly correlate."""
+    a, b = _slopes(t, x, v)
+    return float(np.sqrt((b @ b) / (a @ a))) if _likeness(a, b) > ALIKE else None
+
+
+def _slopes(t: np.ndarray, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The slopes of `x` from row to row and the velocities `v` between them, where both are known."""
     x = unwrap(x) if np.nanmax(np.abs(x), initial=0.0) < 4.0 else x
     slope, middle = np.diff(x) / np.diff(t), 0.5 * (v[1:] + v[:-1])
     good = np.isfinite(slope) & np.isfinite(middle)
     good[good] = np.abs(slope[good]) <= 20 * np.median(np.abs(slope[good])) if good.any() else False
-    a, b = slope[good], middle[good]
+    return slope[good], middle[good]
+
+
+def _likeness(a: np.ndarray, b: np.ndarray) -> float:
+    """The cosine between two series; nan where one of them says nothing."""
     if a.size < MIN_ROWS or not np.any(a) or not np.any(b):
-        return None
-    alike = a @ b / np.sqrt((a @ a) * (b @ b))
-    return float(np.sqrt((b @ b) / (a @ a))) if alike > 0.9 else None
+        return np.nan
+    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
 
 def constant(case: Case) -> Iterator[str]:
@@ -259,5 +293,5 @@ def constant(case: Case) -> Iterator[str]:
 
 RULES = (
     few_rows, slow_clock, uneven_stamps, gaps, not_measured, never_measured, stand_out, jumping_angles, turning_signs,
-    degrees, rates, constant,
+    degrees, rates, strangers, constant,
 )  # fmt: skip

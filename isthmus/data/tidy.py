@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from isthmus.motion.outliers import found_in
 from isthmus.motion.rows import GAP, take, usual_step
 from isthmus.motion.smooth import unwrap
 from isthmus.motion.spans import known_spans
+
+CATCH_UP = 20
+"""Rows after which a clock that was late is right again."""
 
 
 def tidied(motion: Motion, options: Options) -> list[Motion]:
@@ -56,11 +60,25 @@ def _sorted(motion: Motion, options: Options) -> Motion:
 
 
 def _even(motion: Motion, options: Options) -> Motion:
+    """Even time stamps, before and after a gap each for themselves, so that the gap stays as it is."""
     if options.stamps != "even":
         return motion
-    t = np.asarray(motion.t)
-    note = f"time stamps replaced by even ones, {(t[-1] - t[0]) / (t.size - 1):.6g} s apart."
-    return dataclasses.replace(motion, t=np.linspace(t[0], t[-1], t.size)).noted(note)
+    t = np.array(motion.t, dtype=np.float64)
+    edges = [0, *(k + 1 for k in _lost_rows(t)), t.size]
+    pieces = [np.linspace(t[a], t[b - 1], b - a) for a, b in itertools.pairwise(edges)]
+    even = np.concatenate(pieces)
+    note = f"time stamps replaced by even ones, {usual_step(even):.6g} s apart."
+    return dataclasses.replace(motion, t=even).noted(note)
+
+
+def _lost_rows(t: np.ndarray) -> list[int]:
+    """Rows before gaps that the clock does not make up for: one that was late for a moment lost no row."""
+    usual, found = usual_step(t), []
+    for k in np.flatnonzero(np.diff(t) > GAP * usual):
+        after = t[k + 1 : k + 1 + CATCH_UP]
+        if np.min(after - t[k] - usual * np.arange(1, len(after) + 1)) > usual:
+            found.append(int(k))
+    return found
 
 
 def _rotations(motion: Motion, options: Options) -> Motion:

@@ -7,7 +7,7 @@ from typing import Any
 
 from isthmus.describe.description import Point, Shape, ShapeKind
 from isthmus.describe.meshes import hull
-from isthmus.describe.mjcf_bodies import CONSTRAINT, Tree, floats
+from isthmus.describe.mjcf_bodies import CONSTRAINT, Tree, floats, texts
 from isthmus.describe.mjcf_left_out import LeftOut, name_at
 from isthmus.describe.mjcf_touch import Touches
 from isthmus.describe.notes import free_name
@@ -15,6 +15,8 @@ from isthmus.describe.urdf_shapes import with_names
 
 CONTACT = 1 << 4
 """Of `mjtDisableBit`."""
+NOT_TOUCHING = "no contacts in the model"
+"""A custom text of this name says that contacts are disabled because a model has none, and that its shapes stay."""
 GEOMS = "plane hfield sphere capsule ellipsoid cylinder box mesh sdf".split()
 """By MuJoCo's `mjtGeom`."""
 KINDS: dict[str, tuple[ShapeKind, int]] = {
@@ -29,8 +31,10 @@ KINDS: dict[str, tuple[ShapeKind, int]] = {
 
 
 def shapes_of(m: Any, tree: Tree, touches: Touches, left: LeftOut) -> tuple[Shape, ...]:
-    """The geoms that may touch something; none at all where the file disables contacts."""
-    if m.opt.disableflags & (CONTACT | CONSTRAINT):
+    """The geoms that may touch something; none where a file disables contacts, unless `export_mjcf` wrote it."""
+    if m.opt.disableflags & CONSTRAINT:
+        return ()
+    if m.opt.disableflags & CONTACT and not texts(m, NOT_TOUCHING):
         return ()
     return with_names(list(_shapes(m, tree, touches, left)))
 

@@ -15,6 +15,7 @@ from isthmus.describe.description import Description, Joint, Link
 from isthmus.describe.files import PathLike
 from isthmus.describe.mjcf_bodies import OWN, WELD
 from isthmus.describe.mjcf_left_out import LeftOut
+from isthmus.describe.mjcf_shapes import NOT_TOUCHING
 from isthmus.describe.notes import quoted
 from isthmus.entry import check_arguments
 from isthmus.errors import NotExpressible
@@ -23,7 +24,7 @@ from isthmus.export.lost import export_text, is_unusual, kept_or_new, note_commo
 from isthmus.export.mjcf_joints import Part, parts_of, pose_of, write_actuators, write_joint
 from isthmus.export.mjcf_kept import with_numbers
 from isthmus.export.mjcf_shapes import placed, write_geoms, write_sites, written_shapes
-from isthmus.export.mjcf_touch import custom_data, write_pairs
+from isthmus.export.mjcf_touch import custom_data, touches, write_pairs
 from isthmus.export.possible import raised, with_possible_inertias
 from isthmus.export.xml_text import Xml, refuse_names
 from isthmus.model.model import Model
@@ -44,7 +45,8 @@ def export_mjcf(model: Model, path: PathLike, *, repair: str = "none") -> None:
     A model that came from an MJCF file keeps that file, where inertias, numbers of joints and motors, contact, planes
     of the world and gravity are all that differ; only these are written.
 
-    Contacts are custom data, which `ist.load` reads; MuJoCo reads the friction of the shapes that touch.
+    Contacts are custom data, which `ist.load` reads; MuJoCo reads the friction of the shapes that touch. If the model
+    has none, MuJoCo's are disabled: its shapes would collide, and the motion would not be that of the model.
 
     Args:
         path: ends in `.xml` or `.mjcf`; the file appears when it is complete.
@@ -80,13 +82,23 @@ def to_mjcf(model: Model, *, repair: str = "none") -> tuple[str, LeftOut]:
         "compiler", angle="radian", autolimits="false", inertiafromgeom="false", balanceinertia="false",
         boundmass=0.0, boundinertia=0.0,
     )  # fmt: skip
-    xml.leaf("option", gravity=found.gravity)
+    _write_options(xml, found)
     _write_own_data(xml, found, parts, custom_data(found, lost))
     _write_bodies(xml, found, parts, lost)
     write_pairs(xml, found, written_shapes(found, lost), lost)
     _write_mimics(xml, found)
     write_actuators(xml, parts)
     return xml.text(), lost
+
+
+def _write_options(xml: Xml, found: Description) -> None:
+    """Gravity; and no contact where the model has none: in MuJoCo all shapes collide, also those that overlap."""
+    if touches(found) or not found.shapes:
+        xml.leaf("option", gravity=found.gravity)
+        return
+    xml.open("option", gravity=found.gravity)
+    xml.leaf("flag", contact="disable")
+    xml.close()
 
 
 def _checked(model: Model, repair: str) -> tuple[Description, LeftOut]:
@@ -121,6 +133,8 @@ def _write_own_data(
     numbers = [(name, joint) for joint in moving for name in OWN if _is_own(joint, name)]
     data = {f"{name} of {joint.name}": getattr(joint, name) for name, joint in numbers}
     data |= {f"{WELD}{joint.child}": joint.name for joint in welds} | contact
+    if found.shapes and not touches(found):
+        data[NOT_TOUCHING] = "none"
     if data:
         xml.open("custom")
         for name, value in data.items():

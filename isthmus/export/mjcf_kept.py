@@ -19,6 +19,7 @@ from isthmus.describe.description import Actuator, Description, Frame, Joint, Li
 from isthmus.describe.mjcf import read_again
 from isthmus.describe.mjcf_bodies import OWN
 from isthmus.describe.mjcf_left_out import LeftOut
+from isthmus.describe.mjcf_shapes import NOT_TOUCHING
 from isthmus.describe.mjcf_touch import PAIR
 from isthmus.describe.poses import Floats
 from isthmus.describe.xml_lines import parse_xml
@@ -32,6 +33,7 @@ from isthmus.export.mjcf_touch import (
     is_of_contact,
     mask_numbers,
     pair_numbers,
+    touches,
 )
 from isthmus.export.urdf_elements import ends_of_travel, unit_axis
 from isthmus.export.xml_edit import Document, NotKept, Tag, opened, walk
@@ -52,6 +54,8 @@ def with_numbers(model: Model, now: Description, lost: LeftOut) -> bytes:
     document = opened(model.source.text, parse_xml(model.source.text))
     old, origins = _read(document.source, model.source.folder)
     was = description_of(old)
+    if touches(now) and not touches(was) and _has_custom(document, NOT_TOUCHING):
+        raise NotKept("its contacts are disabled")
     _write_bodies(document, was, now, origins)
     joints = {_name(document, t): t for t in _of_bodies(document, "joint", "freejoint")}
     for before, joint in same_names(was.joints, now.joints):
@@ -277,6 +281,11 @@ def _write_pairs(document: Document, now: Description) -> None:
             document.set_text(tag, "geom2", pair.second)
         for name, numbers in pair_numbers(pair).items():
             document.set_numbers(tag, name, numbers)
+
+
+def _has_custom(document: Document, name: str) -> bool:
+    customs = document.root.all("custom")
+    return any(_name(document, tag) == name for custom in customs for tag in custom.children)
 
 
 def _set_custom(document: Document, kind: str, name: str, value: Any) -> None:

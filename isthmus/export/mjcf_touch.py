@@ -15,6 +15,11 @@ from isthmus.export.xml_text import Xml
 ONLY_OURS = "how it touches, but for sliding friction (only isthmus reads that of contact/*)"
 
 
+def touches(found: Description) -> bool:
+    """Whether any contact is a part of the model."""
+    return bool(found.pairs) or any(shape.touch.kind for shape in found.shapes)
+
+
 def geom_numbers(shape: Shape) -> dict[str, Any]:
     """Attributes of the geom of a shape: its masks, and if it touches its friction, which counts, not the ground's."""
     bits = {} if shape.mask == (1, 1) else mask_numbers(shape)

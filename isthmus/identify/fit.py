@@ -24,7 +24,7 @@ from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.edges import edges
 from isthmus.identify.answer.missing import Missing, missing
 from isthmus.identify.answer.motion_hint import MotionHint, motion_hint, poorly_known
-from isthmus.identify.answer.quality import errors_of, poor_fit
+from isthmus.identify.answer.quality import errors_of, poor_fit, scale_of_torques
 from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
 from isthmus.identify.answer.table import as_text, noise_warning
 from isthmus.identify.compare import (
@@ -274,7 +274,9 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         if predicted is None or heldout is None
         else (predicted, heldout, "held-out")
     )
-    poor = poor_fit(*judged) if noise_warning(found) else ""
+    poor = poor_fit(*judged) if noise_warning(found) or problem.plan.torque else ""
+    if poor and problem.plan.torque:
+        poor = " ".join([poor, scale_of_torques(evaluation, problem.sigma, x)]).strip()
     return dataclasses.replace(found, warnings=(poor, *told)) if poor else found
 
 
@@ -288,8 +290,15 @@ def warnings_of(
         first, more = list(known.doubtful)[:MAX_NAMED], len(known.doubtful) - MAX_NAMED
         names = ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
         found.append(f"{names}: doubtful, as the model lacks something: {known.lacking}.")
+    if known.by_prior:
+        first, more = known.by_prior[:MAX_NAMED], len(known.by_prior) - MAX_NAMED
+        names = ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
+        found.append(
+            f"{names}: the data tell hardly anything about them; values and errors are those of the prior."
+        )
     # where the error is infinite, a sentence of known.undetermined says so
-    poor = [name for name in poorly_known(estimates) if not np.isinf(estimates[name].error)]
+    said = {*known.by_prior, *(name for name, e in estimates.items() if np.isinf(e.error))}
+    poor = [name for name in poorly_known(estimates) if name not in said]
     for name in poor[:MAX_NAMED]:
         e = estimates[name]
         found.append(

@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus.entry import check_arguments
 from isthmus.identify.evaluate.window import torque_at
-from isthmus.identify.evaluate.windows_from_logs import accelerations
+from isthmus.identify.evaluate.windows_from_logs import rates
 from isthmus.identify.logs.log import names_of, read
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, fresh_memory
@@ -23,13 +23,14 @@ def needed_torque(model: Model, motion: Motion) -> np.ndarray:
 
     Everything of the model counts: inertia and armature, gravity, springs, friction and stops, networks, and the
     forces `link/external_force` of the motion. Accelerations are the signal `joint/acceleration` where the motion has
-    it, else differences of the velocities, which are not known in the first and last row: these are NaN. Motors with
-    a delay need their commands that much earlier.
+    it, else slopes of the velocities, through as many rows as leave nothing but noise; they are not known in the first
+    and last row. These are NaN, and so are rows that were not measured. Motors with a delay need their commands that
+    much earlier.
     """
     log = read(model, motion, *names_of([motion], "run"))
-    a = accelerations(log)
+    v, a = rates(log)
     time = log.time + log.dt * np.arange(len(log))
-    rows = (log.start_q, log.start_v, np.nan_to_num(a), log.control, time)
+    rows = (log.start_q, v, np.nan_to_num(a), log.control, time)
     model = jax.tree.map(lambda x: np.asarray(x, np.float64), model)
     memory = fresh_memory(model)
     shared = (model, np.float64(log.dt))

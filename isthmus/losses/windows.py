@@ -168,8 +168,9 @@ class TorqueLoss(AbstractLoss):
     """Nothing is simulated: the torques that the measured motion needs, by inverse dynamics, against measured ones.
 
     Compared is `joint/motor_torque`, or `joint/control` where only commands were logged. Accelerations are the signal
-    `joint/acceleration` where the log has one, else differences of the velocities: filter noisy logs first. `steps`
-    rows at a time, which changes nothing but speed.
+    `joint/acceleration` where the log has one, else slopes of the velocities (or of positions, twice), by cubics
+    through as many rows as leave nothing but noise. Rows whose positions or velocities were not measured are not
+    compared. `steps` rows at a time, which changes nothing but speed.
     """
 
     simulates: ClassVar[bool] = False

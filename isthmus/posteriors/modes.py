@@ -112,7 +112,7 @@ def refuse_undetermined(density: Density, mode: Mode) -> None:
     """Refuses a direction that neither the data nor a prior nor a box determines."""
     c, p = density.coordinates, density.plan.parameters.size
     _, _, H = density.parts(mode.u[None])
-    size = np.where(c.proper | c.half, 1.0, np.where(np.abs(mode.u) > 1e-9, np.abs(mode.u), 1.0))
+    size = np.where(c.proper | c.half, 1.0, np.maximum(np.abs(mode.u), 1.0))
     A = (H[0] + np.diag(c.curvature)) * size[:, None] * size[None]
     values, vectors = np.linalg.eigh(A)
     weak = vectors[:, values <= VANISHING * max(values[-1], 1e-300)]

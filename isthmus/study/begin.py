@@ -19,6 +19,7 @@ from isthmus.library.shipped import PREFIX
 from isthmus.model.contacts import last_shapes
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
+from isthmus.motion.rows import GAP, usual_step
 from isthmus.networks.names import unit_for
 from isthmus.study.build import Trials, files_in, load_robot
 
@@ -32,6 +33,9 @@ STEPS = 50
 """How many rows they have where no log could be read."""
 GLOBAL_DOFS = 3
 """Up to so many degrees of freedom, a search from many starts is suggested."""
+TORQUE = "joint/motor_torque"
+UNEVEN = 0.02
+"""Share by which the steps of a log that can be fitted may differ from the usual one."""
 DEFAULTS = {"base": "fixed", "repair": "none"}
 """Options of the robot that need not be written."""
 
@@ -64,7 +68,7 @@ def begin_study(
         warnings.warn(text, DataWarning, stacklevel=2)
     place = Path(target).resolve().parent
     parts = [
-        _head(robot, model, place, options), _logs(logs, motions, unread, place), _reading(columns),
+        _head(robot, model, place, options), _logs(logs, motions, unread, place), _reading(columns, motions),
         *_free(model, motions), _wires(), _loss(model, motions), _search(model), _output(),
     ]  # fmt: skip
     return "\n".join(f"{part}\n" for part in parts)
@@ -174,18 +178,32 @@ def _described(motion: Motion) -> Iterator[str]:
     yield f"{Path(motion.name).name}: {len(motion.t)} rows, {rate:.4g} a second; {', '.join(found)}"
     for note in motion.notes:
         yield f"  note: {' '.join(note.split())}"
-    if "joint/control" not in (motion.signals or {}):
+    if not {"joint/control", TORQUE} & {*(motion.signals or {})}:
         yield "  no commands (tau_…): its joints are taken as undriven, and only ratios of masses can be identified"
 
 
-def _reading(found: Guess) -> str:
+def _settled(motions: Sequence[Motion]) -> list[str]:
+    """Options without which the logs cannot be fitted: their rows must be evenly spaced."""
+    steps = [np.diff(np.asarray(m.t)) / usual_step(np.asarray(m.t)) for m in motions]
+    lines = []
+    if any(np.any(s > GAP) for s in steps):
+        lines.append('gaps = "split"  # rows before and after a gap are logs of their own')
+    if any(np.any(np.abs(s[s <= GAP] - 1.0) > UNEVEN) for s in steps):
+        lines.append(
+            'stamps = "even"  # a fit needs even rows: the robot kept its rate, and only the clock of the log did not. '
+            "If it did not, resample in Python: motion.resample(dt)"
+        )
+    return lines
+
+
+def _reading(found: Guess, motions: Sequence[Motion]) -> str:
     """Options for the logs, and what each column is."""
     lines = [
         "# How the files are read: names of columns, units, doubts (docs/data.md)",
         "[read]",
         '# units = { "joint/position" = "deg" }',
         '# outliers = "nan"',
-        '# stamps = "even"  # where the robot keeps its rate and only the clock of the log does not',
+        *_settled(motions),
         '[read.columns]  # what each column is; "" leaves one out',
     ]
     lines += [f"{_quoted(k)} = {_quoted(v)}" for k, v in found.columns.items() if k != v]
@@ -218,7 +236,11 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
         damping = ", ".join(f"{x:.4g}" for x in np.ravel(model.get("joint/damping")))
         unit = unit_for("N·m·s/rad|N·s/m", model.joint_kinds)
         yield _entry("joint/*/damping", 0.0, None, f"in the file: {damping} {unit}")
-        yield _entry("joint/*/friction", 0.0, None, "dry friction", used=False)
+        yield _entry("joint/*/friction", 0.0, None, "dry friction", used=whole)
+        if whole:
+            yield _entry("joint/*/torque_offset", None, None, "of the measured torques")
+            rotors = "of rotors behind gears, if torques are those of motors, not of sensors at the joints"
+            yield _entry("joint/*/armature", 0.0, None, rotors, used=False)
     words = "mass, centre of mass and inertia of every body"
     held = "prior = 0.3  # what the motion does not determine stays near the file"
     yield _entry("link/*/inertial", None, None, words, held, used=whole)
@@ -233,7 +255,7 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
 
 def _torques_measured(motions: Sequence[Motion]) -> bool:
     """Whether whole inertias can be found by inverse dynamics: a mass alone, with a wrong inertia held, is biased."""
-    return all("joint/motor_torque" in (m.signals or {}) for m in motions)
+    return all(TORQUE in (m.signals or {}) for m in motions)
 
 
 def _moving(model: Model) -> list[int]:

@@ -58,6 +58,11 @@ ODD: dict[str, tuple[Log, str, dict]] = {
                 {"units": {"joint/position": "deg"}}),
     "degrees a second": (changed(v1=deg, v2=deg), r"57.* times the slope.*'deg/s'",
                          {"units": {"joint/velocity": "deg/s"}}),
+    "reversed": (changed(v1=lambda x: -x), r"'joint_1' is the slope of its position with the other sign. Say units=",
+                 {"units": {"joint/velocity[joint_1]": -1.0}}),
+    "exchanged": (changed() | {"v1": changed()["v2"], "v2": changed()["v1"]},
+                  r"velocity of 'joint_1' is the slope of the position of 'joint_2': are columns exchanged",
+                  {"units": {"joint/velocity": 1.0}}),
     "both in degrees": (without(changed(q1=lambda x: deg(fast(x))), "v1", "v2"),
                         r"'joint_1' jumps by 360: is it in degrees",
                         {"units": {"joint/position": "deg"}, "angles": "unwrap"}),
@@ -89,6 +94,23 @@ def test_the_notes_are_printed(tmp_path):
     with pytest.warns(DataWarning):
         motion = ist.read_motion(path, PENDULUM)
     assert "1 gaps, the first" in str(motion)
+
+
+def test_even_stamps_keep_a_gap_and_forgive_a_late_row(tmp_path):
+    """A gap that was spread over all rows would make every velocity wrong."""
+    t = 0.01 * np.arange(200) + np.random.default_rng(0).uniform(-1e-3, 1e-3, 200)
+    t[50] += 0.035  # written late; those that follow are in time again
+    t[51:54] = t[50] + 1e-4 * np.arange(1, 4)
+    gap = t + np.where(np.arange(200) < 120, 0.0, 2.0)
+    log = changed()
+    rows = {name: x[:200] for name, x in log.items()} | {"t": gap}
+    path = write_csv(tmp_path / "log.csv", rows)
+    before, after = ist.read_motion(path, PENDULUM, stamps="even", gaps="split")
+    assert (len(before), len(after)) == (120, 80)
+    for piece in (before, after):
+        np.testing.assert_allclose(np.diff(piece.t), 0.01, rtol=0.02)
+    with pytest.warns(DataWarning, match="1 gaps, the first of 2.0"):
+        ist.read_motion(path, PENDULUM, stamps="even")
 
 
 def test_limits_reveal_degrees(tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 import isthmus as ist
 from isthmus.describe.description import EXTRAS, Frame, Shape
 from isthmus.dynamics import forward_dynamics, passive_torque
-from isthmus.errors import BadModel, NotExpressible
+from isthmus.errors import BadModel, ExportWarning, NotExpressible
 from isthmus.export.mjcf import to_mjcf
 from tests import trees
 from tests.export.round_trip import differences, exported, loaded
@@ -191,3 +191,36 @@ def test_friction_cogging_offsets_and_motor_constants_come_back_and_are_told(tmp
     assert differences(model, back) == set()
     assert model.cogging == back.cogging == (0, 1)
     assert "stiction (only isthmus reads it) of joint 'joint_1', 'joint_2'" in lost
+
+
+def test_mujoco_lets_shapes_collide_only_where_contact_is_a_part_of_the_model():
+    """Shapes of an arm overlap at its joints; MuJoCo would press them apart, with torques that the model has not."""
+    robot = ist.Builder("arm")
+    for k, parent in enumerate([None, "link_0", "link_1"]):
+        robot.add_link(f"link_{k}", mass=1.0, com=(0, 0, 0.05), inertia=(0.01, 0.01, 0.01))
+        robot.add_joint_revolute(
+            f"joint_{k}", parent=parent, child=f"link_{k}", axis=(0, 1, 0), position=(0, 0, 0.05)
+        )
+        robot.add_shape_sphere(f"link_{k}", radius=0.1)
+    model = robot.model()
+    q, v, a = np.random.default_rng(0).normal(size=(3, 3))
+    m = mujoco.MjModel.from_xml_string(to_mjcf(model)[0])
+    d = mujoco.MjData(m)
+    d.qpos[:], d.qvel[:], d.qacc[:] = q, v, a
+    mujoco.mj_inverse(m, d)
+    rows = {"joint/acceleration": np.tile(a, (3, 1))}
+    motion = ist.Motion(np.arange(3.0), np.tile(q, (3, 1)), np.tile(v, (3, 1)), rows)
+    np.testing.assert_allclose(d.qfrc_inverse, ist.needed_torque(model, motion)[0], atol=1e-9)
+
+
+def test_shapes_stay_where_contacts_are_disabled_and_may_touch_later(tmp_path: Path):
+    path = tmp_path / "legs.xml"
+    ist.export_mjcf(ist.library.quadruped(), path)
+    plain = ist.load(path)
+    assert set(plain.shape_names) == set(ist.library.quadruped().shape_names)
+    standing = ist.load(path, ground=0.0, contact="*_foot")
+    assert standing.contact_kinds
+    told = pytest.warns(ExportWarning, match="contacts are disabled")
+    with pytest.warns(ExportWarning, match="how it touches"), told:
+        ist.export_mjcf(standing, path)
+    assert "disable" not in path.read_text()

@@ -1,6 +1,7 @@
 """The loss of inverse dynamics: torques that the measured motion needs, against measured ones."""
 
 import dataclasses
+import re
 import warnings
 
 import jax
@@ -142,3 +143,40 @@ def test_whole_inertias_converge_within_thirty_steps_to_less_than_the_truth_leav
     for i in range(2):
         ten = (np.asarray(getattr(fit.model, f"link_{x}")[i]) for x in ("mass", "com", "inertia"))
         assert np.all(np.isfinite(inertia.to_log_cholesky(*ten)))
+
+
+def test_noise_of_velocities_hides_no_inertia(log):
+    """Differences of noisy velocities are noise, and a regressor full of noise makes every inertia look small."""
+    noise = 0.005 * np.random.default_rng(0).standard_normal(log.v.shape)
+    noisy = dataclasses.replace(log, v=np.asarray(log.v) + noise)
+    free = [ist.Free("link/*/mass", low=0.1, high=5.0)]
+    held = TRUTH.set("link/mass", 1.0)
+    fit = ist.fit(ist.Problem(held, noisy, free=free, loss="torque"))
+    np.testing.assert_allclose(fit.model.link_mass, TRUTH.link_mass, rtol=0.02)
+    off = ist.needed_torque(fit.model, noisy) - TORQUE
+    assert np.sqrt(np.nanmean(np.square(off))) < 0.1
+
+
+def test_rows_without_measured_positions_or_velocities_are_not_compared(log):
+    """What was interpolated over a gap of NaN was not measured."""
+    broken = dataclasses.replace(log, q=np.array(log.q), v=np.array(log.v))
+    broken.q[400:700], broken.v[1000:1200] = np.nan, np.nan
+    free = [ist.Free("link/*/mass", low=0.1, high=5.0)]
+    fit = ist.fit(ist.Problem(TRUTH.set("link/mass", 1.0), broken, free=free, loss="torque"))
+    np.testing.assert_allclose(fit.model.link_mass, TRUTH.link_mass, rtol=5e-3)
+    tau = ist.needed_torque(TRUTH, broken)
+    assert np.isnan(tau[400:700]).all()
+    assert np.isnan(tau[1000:1200]).all()
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [(-1.0, "has the other sign"), (1000.0, "times what the motion needs: is it in another unit")],
+)
+def test_torques_of_the_wrong_sign_or_unit_are_told(log, factor, words):
+    """No noise needs to be given for that: the error is that of predicting no torque at all."""
+    wrong = dataclasses.replace(log, signals={"joint/control": factor * TORQUE})
+    free = [ist.Free("joint/*/damping", high=0.3)]
+    with pytest.warns(FitWarning) as caught:
+        ist.fit(ist.Problem(TRUTH, wrong, free=free, loss="torque"))
+    assert re.search(f"poor fit.*{words}", str(caught[0].message))

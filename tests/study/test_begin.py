@@ -61,9 +61,31 @@ def test_logs_with_measured_torques_propose_whole_inertias_by_inverse_dynamics(p
     signals = {"joint/motor_torque": motion.signals["joint/control"]}
     ist.Motion(motion.t, motion.q, motion.v, signals, motion.joints).save("torques.csv")
     study = ist.Study.from_table(tomllib.loads(begin_study("library:pendulum", ["torques.csv"])))
-    assert [free.name for free in study.free] == ["joint/*/damping", "link/*/inertial"]
+    of_joints = ["joint/*/damping", "joint/*/friction", "joint/*/torque_offset"]
+    assert [free.name for free in study.free] == [*of_joints, "link/*/inertial"]
     assert study.free[-1].prior == 0.3
     assert study.loss == ist.TorqueLoss()
+
+
+def test_measured_torques_drive_the_joints(place):
+    motion = log(0)
+    signals = {"joint/motor_torque": motion.signals["joint/control"]}
+    ist.Motion(motion.t, motion.q, motion.v, signals, motion.joints).save("torques.csv")
+    assert "undriven" not in begin_study("library:pendulum", ["torques.csv"])
+
+
+def test_a_study_of_logs_with_an_uneven_clock_and_a_gap_runs(place):
+    motion = log(0)
+    t = np.asarray(motion.t) + 2e-4 * np.sin(np.arange(len(motion.t)) ** 2)
+    t[30:] += 1.0
+    uneven = ist.Motion(t, motion.q, motion.v, motion.signals, motion.joints)
+    uneven.save("uneven.csv")
+    text = begin_study("library:pendulum", ["uneven.csv"]).replace("heldout", "# heldout")
+    assert 'gaps = "split"' in text
+    assert 'stamps = "even"' in text
+    problem = ist.Study.from_table(tomllib.loads(text)).problem()
+    assert [len(log) for log in problem.logs] == [30, 31]
+    np.testing.assert_allclose([log.dt for log in problem.logs], 0.01, rtol=0.01)
 
 
 def test_all_that_is_missing_is_said_at_once(place):

@@ -95,13 +95,15 @@ def sandwich(
     Omega: Correlate,
     prior: Float[np.ndarray, " k"],
 ) -> Float[np.ndarray, "k k"]:
-    """Covariance of a least-squares solution with the columns `X`, whose residuals `r` are correlated in time."""
+    """Covariance of a least-squares solution with the columns `X`, whose residuals `r` are correlated in time.
+
+    A prior of this precision is as wide as it was given, whatever the noise.
+    """
     flat = X.reshape(len(X), -1)
     data = max(np.count_nonzero(r) - len(X), 1)
-    noise = float(np.sum(np.square(r))) / data
     meat = flat @ Omega(X, r).reshape(len(X), -1).T * (np.count_nonzero(r) / data)
     inverse = inverse_of(flat @ flat.T + np.diag(prior))
-    return inverse @ (meat + noise * np.diag(prior)) @ inverse
+    return inverse @ (meat + np.diag(prior)) @ inverse
 
 
 def _spread(C: np.ndarray, kept: np.ndarray) -> np.ndarray:

@@ -15,6 +15,8 @@ Errors = dict[str, tuple[float, float]]
 """Root mean square of the differences of each signal [its unit]: before, after."""
 POOR = 0.5
 """A fit whose error is more than this times that of predicting that nothing moves is called poor."""
+SAME_SHAPE, OTHER_UNIT = 0.7, 5.0
+"""Correlation and factor from which on torques differ by their unit or sign, rather than by what the model lacks."""
 Differences = dict[str, np.ndarray]
 """Simulated less measured of each signal [its unit], (windows, rows, width); NaN where nothing is compared."""
 
@@ -67,6 +69,22 @@ def poor_fit(evaluation: Evaluation, errors: Errors, where: str) -> str:
                 f"a poor fit: the error of {name} in {where} motion is {after / least:.2g} times that of predicting "
                 f"{nothing(evaluation.plan.torque)}."
             )
+    return ""
+
+
+def scale_of_torques(evaluation: Evaluation, sigma: Mapping[str, np.ndarray], x: np.ndarray) -> str:
+    """A sentence if torques were measured in another unit, or with the other sign, than predicted; else empty."""
+    (found,) = differences_at(evaluation, sigma, x[None])
+    for name, resting in still(evaluation).items():
+        known = np.isfinite(found[name]) & np.isfinite(resting)
+        measured, predicted = -resting[known], (found[name] - resting)[known]
+        size = float(np.sqrt(np.sum(measured**2) * np.sum(predicted**2)))
+        alike = float(measured @ predicted) / size if size > 0.0 else 0.0
+        factor = alike * float(np.linalg.norm(measured) / max(np.linalg.norm(predicted), 1e-300))
+        if alike < -SAME_SHAPE:
+            return f"{name} in the log has the other sign than the motion needs."
+        if alike > SAME_SHAPE and not 1.0 / OTHER_UNIT < factor < OTHER_UNIT:
+            return f"{name} in the log is {factor:.2g} times what the motion needs: is it in another unit?"
     return ""
 
 

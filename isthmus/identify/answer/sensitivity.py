@@ -1,8 +1,9 @@
 """Covariance of the parameters from the Gauss-Newton matrix, and which combinations the data does not determine.
 
 With residuals `r`, Jacobian `J` and `N` data, the noise is `s² = rᵀr / (N − p)` and the covariance `s² (JᵀJ)⁻¹`
-(Nocedal and Wright 2006, chapter 10). Directions in which `JᵀJ` vanishes are left out of it and described in words.
-Errors include what `model_error.py` finds that noise does not explain.
+(Nocedal and Wright 2006, chapter 10). With a prior of precision `P`, `H = JᵀJ + P`, it is `H⁻¹ (s² JᵀJ + P) H⁻¹`: the
+prior is as wide as it was given, however small the noise turns out to be. Directions in which `H` vanishes are left out
+and described in words. Errors include what `model_error.py` finds that noise does not explain.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ from isthmus.identify.evaluate.evaluation import Evaluation
 
 VANISHING = 1e-10
 """Eigenvalue, relative to the largest, below which a direction is not determined at all."""
+SMALL = 1e-3
+"""Share of its scale below which a number has no relative change to speak of."""
 DOUBTFUL, RELEVANT = 1.5, 0.05
 """An estimate is doubtful if it would move by so many of its errors by noise, and by such a share of its value."""
+PRIOR_ALONE = 0.7
+"""Share of the prior's deviation that is left, from which on a number is told by its prior and hardly by the data."""
 EXACT = 1e-7
 """Errors by noise, as a share of the numbers' sizes, below which data were computed and not measured."""
 MAX_RATIO = 1e6
@@ -48,6 +53,8 @@ class Sensitivity:
     """What the model lacks, by its residuals, in words."""
     doubtful: dict[str, str] = dataclasses.field(default_factory=dict)
     """Estimates that would move far if the model had what it lacks, with a sentence about each."""
+    by_prior: tuple[str, ...] = ()
+    """Numbers that the data tell little about beside their prior."""
 
     @property
     def correlations(self) -> Float[np.ndarray, "p p"]:
@@ -74,12 +81,19 @@ def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivi
     data = evaluation.data - int((~held).sum()) - (evaluation.size - p)
     noise = float(np.sqrt(max(2.0 * normal.cost[0], 0.0) / max(data, 1)))
     values, report = parameters.reported(z)
-    size = np.where(np.abs(z) > 1e-9, np.abs(z), 1.0)  # directions are judged by relative change
-    inverse, null = pseudo_inverse(H * size[:, None] * size[None], held)
+    size = np.maximum(
+        np.abs(z), 1.0
+    )  # changes are judged by the value or, if that is small, by the scale
+    prior = np.square(size) * evaluation.prior.precision[:p]
+    inverse, null = pseudo_inverse(H * size[:, None] * size[None], held, prior)
     lacking, doubtful = "", {}
-    C = noise**2 * report @ (size[:, None] * inverse * size[None]) @ report.T
+    by_prior = (inverse * prior) @ inverse
+    of_z = size[:, None] * (noise**2 * (inverse - by_prior) + by_prior) * size[None]
+    C = report @ of_z @ report.T
     errors = _errors(C, report, size, null, held)
-    null = physical(null, parameters.is_weight())
+    spread = np.sqrt(np.diag(report @ (size[:, None] * by_prior * size[None]) @ report.T))
+    guessed = spread > PRIOR_ALONE * _prior_errors(report, evaluation.prior.precision[:p])
+    null = physical(relative(null, z, size), parameters.is_weight())
     open_ = undetermined(evaluation, z, null) if null.size else ()
     names = parameters.names
     least = EXACT * np.linalg.norm(report * size[None], axis=1)
@@ -94,7 +108,16 @@ def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivi
         errors = np.where(np.isfinite(errors), np.sqrt(np.diag(C)), errors)
     stuck = tuple(names[k] for k in np.flatnonzero(held)) if len(names) == p else ()
     words = tuple(map(str, open_))
-    return Sensitivity(values, errors, C, noise, stuck, words, lacking, doubtful)
+    told_before = tuple(names[k] for k in np.flatnonzero(guessed & np.isfinite(errors)))
+    return Sensitivity(values, errors, C, noise, stuck, words, lacking, doubtful, told_before)
+
+
+def _prior_errors(report: np.ndarray, precision: np.ndarray) -> np.ndarray:
+    """Standard deviations of the reported numbers by the prior alone; infinite where it says nothing."""
+    variance = np.divide(1.0, precision, out=np.full(len(precision), np.inf), where=precision > 0)
+    each = np.where(report == 0.0, 0.0, np.square(report) * np.where(report == 0.0, 0.0, variance))
+    total = np.sqrt(np.sum(each, axis=1))
+    return np.where(total > 0.0, total, np.inf)
 
 
 def of_model_error(
@@ -135,20 +158,31 @@ def unknown(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivity:
 
 
 def pseudo_inverse(
-    H: Float[np.ndarray, "p p"], held: np.ndarray
+    H: Float[np.ndarray, "p p"], held: np.ndarray, prior: Float[np.ndarray, " p"]
 ) -> tuple[Float[np.ndarray, "p p"], Float[np.ndarray, "p k"]]:
-    """The inverse over what is determined, zero elsewhere; and a basis of what is not."""
+    """The inverse over what data or the precision `prior` in `H` determine, zero elsewhere; a basis of the rest."""
     free = np.flatnonzero(~held)
     inverse = np.zeros_like(H)
     if not len(free):
         return inverse, np.zeros((len(H), 0))
     values, vectors = np.linalg.eigh(H[np.ix_(free, free)])
-    weak = values <= VANISHING * max(values[-1], 1e-300)
+    by_prior = prior[free] @ np.square(vectors)
+    weak = (values <= VANISHING * max(values[-1], 1e-300)) & (by_prior <= 0.5 * np.abs(values))
     good = vectors[:, ~weak]
-    inverse[np.ix_(free, free)] = good / values[~weak] @ good.T
+    inverse[np.ix_(free, free)] = good / np.maximum(values, by_prior)[~weak] @ good.T
     null = np.zeros((len(H), int(weak.sum())))
     null[free] = vectors[:, weak]
     return inverse, null
+
+
+def relative(
+    null: Float[np.ndarray, "p k"], z: Float[np.ndarray, " p"], size: Float[np.ndarray, " p"]
+) -> Float[np.ndarray, "p k"]:
+    """Directions in units of `size` as relative changes; of numbers that are nearly zero, as shares of their scale."""
+    if not null.size:
+        return null
+    value = np.abs(z)
+    return np.linalg.qr(null * (size / np.where(value > SMALL, value, 1.0))[:, None])[0]
 
 
 def physical(null: Float[np.ndarray, "p k"], weights: np.ndarray) -> Float[np.ndarray, "p m"]:

@@ -18,6 +18,7 @@ from isthmus.losses.windows import Span
 from isthmus.model.model import Model
 from isthmus.model.state import fresh_memory, prescribed_rows
 from isthmus.motion.motion import CONTROL
+from isthmus.motion.slopes import slopes
 from isthmus.types import Number
 
 ACCELERATION = "joint/acceleration"
@@ -50,8 +51,10 @@ def cut_windows(
         for log in logs
     ]
     weights = [_weights(model, log, plan, noise) for log in logs]
+    moving = [rates(log) if plan.torque else None for log in logs]
     windows = [
-        _window(model, logs[s.run], s, longest, plan, targets[s.run], weights[s.run]) for s in spans
+        _window(model, logs[s.run], s, longest, plan, targets[s.run], weights[s.run], moving[s.run])
+        for s in spans
     ]
     if foreign is not None:
         windows = [dataclasses.replace(w, run=np.asarray(foreign, np.int64)) for w in windows]
@@ -113,6 +116,7 @@ def _window(
     plan: Plan,
     targets: np.ndarray,
     weights: np.ndarray,
+    rate: tuple[np.ndarray, np.ndarray] | None,
 ) -> Window:
     a, b = span.first, span.first + span.steps
     padded = lambda x: np.concatenate(
@@ -122,11 +126,10 @@ def _window(
     weight[span.steps + 1 :] = 0.0
     _without_given_rows(weight, plan, span)
     more: dict[str, np.ndarray] = {}
-    if plan.torque:
-        rate = accelerations(log)
-        weight *= np.all(np.isfinite(padded(rate)), axis=1, keepdims=True)
-        rate = np.nan_to_num(rate)
-        more |= {"all_q": padded(log.start_q), "all_v": padded(log.start_v), "all_a": padded(rate)}
+    if rate is not None:
+        v, slope = map(padded, rate)
+        weight *= np.all(np.isfinite(slope), axis=1, keepdims=True)
+        more |= {"all_q": padded(log.start_q), "all_v": v, "all_a": np.nan_to_num(slope)}
     if plan.margin:
         near = np.clip(np.arange(a - plan.margin, a + plan.margin + 1), 0, len(log) - 1)
         more |= {"around_q": log.start_q[near], "around_v": log.start_v[near]}
@@ -138,18 +141,22 @@ def _window(
     )  # fmt: skip
 
 
-def accelerations(log: Log) -> np.ndarray:
-    """As measured, or differences of velocities, (rows, dof); nan at the ends of a run, where these are one-sided."""
-    measured = log.signals.get(ACCELERATION)
-    if measured is None:
-        rate = np.gradient(log.start_v, log.dt, axis=0)
-        rate[[0, -1]] = np.nan
-        return rate
-    if measured.shape != log.v.shape:
-        raise BadLog(
-            f"{log.name}: {ACCELERATION!r} has shape {measured.shape}; needed is {log.v.shape}."
-        )
-    return measured
+def rates(log: Log) -> tuple[np.ndarray, np.ndarray]:
+    """Velocities and accelerations (rows, dof) from which torques follow: as measured, or slopes.
+
+    Accelerations are nan at the ends of a run, where slopes are one-sided, and in rows whose positions or velocities
+    were not measured: no torque follows from them.
+    """
+    a, v, t = log.signals.get(ACCELERATION), log.start_v, log.dt * np.arange(len(log))
+    if a is not None and a.shape != v.shape:
+        raise BadLog(f"{log.name}: {ACCELERATION!r} has shape {a.shape}; needed is {v.shape}.")
+    known = np.all(np.isfinite(log.q), axis=1) & np.all(np.isfinite(log.v), axis=1)
+    if not log.measured[1] and log.q.shape == v.shape:
+        v = np.where(known[:, None], slopes(t, log.q), v)
+    if a is None:
+        a = slopes(t, log.v if log.measured[1] else v)
+        a[[0, -1]] = np.nan
+    return v, np.where(known[:, None], a, np.nan)
 
 
 def _without_given_rows(weight: np.ndarray, plan: Plan, span: Span) -> None:

@@ -17,6 +17,7 @@ from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
 from isthmus.motion.motion import CONTROL, EXTRA, FORCE, Motion
+from isthmus.motion.rows import GAP
 from isthmus.phases import counted
 
 
@@ -192,9 +193,14 @@ def _spacing(t: np.ndarray, name: str) -> float:
         raise BadLog(f"{name}: time must increase from row to row.")
     if np.max(np.abs(steps - dt)) > 0.02 * dt + 1e-9:
         k = int(np.argmax(np.abs(steps - dt)))
+        cure = (
+            "Split it at such gaps first: gaps='split'"
+            if steps[k] > GAP * dt
+            else "Resample it first: motion.resample(dt), or stamps='even' where only the clock is"
+        )
         raise BadLog(
             f"{name} is not evenly sampled: rows {k} and {k + 1} are {steps[k]:.4g} s apart, most {dt:.4g} s. "
-            "Resample it first: motion.resample(dt), or stamps='even' where only the clock is ([read] of a study)."
+            f"{cure} ([read] of a study)."
         )
     return float((t[-1] - t[0]) / (len(t) - 1))
 

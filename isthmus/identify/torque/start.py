@@ -39,6 +39,7 @@ from isthmus.identify.torque.result import TorqueFit
 from isthmus.model.coordinates import single
 from isthmus.model.model import Model, switched_on
 from isthmus.motion.motion import Motion
+from isthmus.motion.slopes import slopes
 from isthmus.motion.smooth import LocalFit
 from isthmus.types import AnyArray
 
@@ -48,6 +49,8 @@ QUIET = 1e-6
 """Noise below this share of the torques is taken for that."""
 SHARE = 1e-3
 """A number of a joint that is zero in the model starts where it makes this share of the torques."""
+WINDOW = 9
+"""Rows of polynomials that judge whether velocities are slopes of positions."""
 CONTRADICTION = 0.1
 """Share of a joint's typical speed by which slopes of positions and recorded velocities may differ."""
 OUTLIER = 6.0
@@ -92,15 +95,16 @@ def start_from_torque(
     joints: Sequence[str] | None = None,
     prior: float | None = None,
     lowpass: float | None = None,
-    window: int = 9,
+    window: int | None = None,
     order: int = 3,
 ) -> TorqueFit:
     """`torque_fit` of recorded motions; a good start for `fit`, in a second once compiled.
 
     The signal called `torque` is that of the motors (for a robot that obeys its commands, `joint/control`).
-    Accelerations are the signal `joint/acceleration` where there is one, else slopes of polynomials of this `order`
-    through `window` rows of the velocities; velocities that are missing are taken so from positions. Where the torques
-    were filtered before they were recorded, `lowpass` [Hz] sends the model's torques through a filter as well.
+    Accelerations are the signal `joint/acceleration` where there is one, else slopes of the velocities: of cubics
+    through as many rows as leave nothing but noise or, with `window`, of polynomials of this `order` through so many
+    rows. Velocities that are missing are taken so from positions. Where the torques were filtered before they were
+    recorded, `lowpass` [Hz] sends the model's torques through a filter as well.
     """
     rows = [torque_rows(model, m, torque, window, order) for m in _each(motions)]
     if not rows:
@@ -112,7 +116,7 @@ def torque_rows(
     model: Model,
     motion: Motion,
     torque: str = "joint/motor_torque",
-    window: int = 9,
+    window: int | None = None,
     order: int = 3,
 ) -> Rows:
     """Positions, velocities, accelerations and torques of a motion, row by row.
@@ -127,20 +131,30 @@ def torque_rows(
     if motion.joints:
         motion = motion.matched(model)
     if derived := motion.v is None:
-        motion = motion.velocities(window=window, order=order)
+        motion = _with_velocities(motion, window, order)
     t, q, v = (np.asarray(x, dtype=np.float64) for x in (motion.t, motion.q, motion.v))
     if t.ndim != 1:
         raise BadMotion("a batch of motions cannot be fitted as one; give a list of them.")
     if (a := motion.signals.get("joint/acceleration")) is None:
-        if len(t) < window:
-            raise BadMotion(f"{len(t)} rows are too few for accelerations from {window} rows.")
-        a = LocalFit(t, np.arange(len(t)), window, order)(v)[1]
+        if len(t) < (window or WINDOW):
+            raise BadMotion(
+                f"{len(t)} rows are too few for accelerations from {window or WINDOW} rows."
+            )
+        a = slopes(t, v) if window is None else LocalFit(t, np.arange(len(t)), window, order)(v)[1]
     step = float(np.mean(np.diff(t))) if len(t) > 1 else None
     a, tau = (np.asarray(x, dtype=np.float64) for x in (a, motion.signals[torque]))
-    if not derived and q.shape == v.shape and len(t) >= window:
-        wrong = _contradictory(LocalFit(t, np.arange(len(t)), window, order)(q)[1] - v, v)
+    if not derived and q.shape == v.shape and len(t) >= (width := window or WINDOW):
+        wrong = _contradictory(LocalFit(t, np.arange(len(t)), width, order)(q)[1] - v, v)
         tau = np.where(wrong[:, None], np.nan, tau)
     return Rows(q, v, a, tau, step)
+
+
+def _with_velocities(motion: Motion, window: int | None, order: int) -> Motion:
+    """The motion with velocities from its positions; of quaternions always by polynomials through `WINDOW` rows."""
+    q, v = motion.q, motion.velocities(window=window or WINDOW, order=order).v
+    if window is None and q is not None and v is not None and np.shape(q) == np.shape(v):
+        v = slopes(np.asarray(motion.t, np.float64), np.asarray(motion.continuous().q, np.float64))
+    return dataclasses.replace(motion, v=v)
 
 
 def _contradictory(
