@@ -187,6 +187,7 @@ def _box(
     size: AnyArray, corner: np.ndarray, rounding: AnyArray, towards: AnyArray
 ) -> tuple[AnyArray, AnyArray]:
     signs = np.stack([1.0 - 2.0 * (corner >> bit & 1) for bit in range(3)], axis=1)
+    rounding = jnp.minimum(rounding, jnp.min(size, axis=1))
     return signs * (size - rounding[:, None]), rounding
 
 
@@ -194,6 +195,7 @@ def _cylinder(
     size: AnyArray, corner: np.ndarray, rounding: AnyArray, towards: AnyArray
 ) -> tuple[AnyArray, AnyArray]:
     """On the rims: the lowest point and others at equal angles; of an upright cylinder, from the x axis on."""
+    rounding = jnp.minimum(rounding, jnp.minimum(size[:, 0], size[:, 1]))
     across = towards * np.array([[1.0, 1.0, 0.0]])
     square = jnp.sum(across * across, axis=1)
     upright = (square < TINY)[:, None]

@@ -147,13 +147,15 @@ def _sliding_damping(
 def _mobility(model: Model, link: int, place: Float[AnyArray, "rows 3"]) -> AnyArray:
     """A bound on the speed that 1 N·s gives places of a link across a surface, summed over two directions [1/kg].
 
-    It is that of the link alone: joints and what hangs from them can only hold it back.
+    It is that of the link alone, summed over all three: joints and what hangs from them can only hold it back. Sums,
+    unlike the largest of several numbers, have derivatives everywhere.
     """
     inertia = symmetric(jnp.asarray(model.link_inertia)[link]) + TINY * np.eye(3)
-    softest = jnp.max(jnp.sum(jnp.abs(inverse_spd(inertia)), axis=1))
+    softness = inverse_spd(inertia)
     arm = place - jnp.asarray(model.link_com)[link][None]
+    turning = jnp.trace(softness) * jnp.sum(arm * arm, axis=1) - jnp.sum(arm * (arm @ softness), 1)
     mass = jnp.maximum(jnp.asarray(model.link_mass)[link], TINY)
-    return 2.0 / mass + 2.0 * softest * jnp.sum(arm * arm, axis=1)
+    return 2.0 / mass + turning
 
 
 def _on_links(

@@ -18,6 +18,7 @@ from isthmus.model.leaves import faults_of_leaf
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.pairs import RULES, ContactKind, Pair, Rule, pair_list, slots
 from isthmus.phases import counted
+from isthmus.spatial import rotations
 from isthmus.types import Number, Numbers
 
 KINDS: tuple[ContactKind, ...] = get_args(ContactKind)
@@ -39,14 +40,23 @@ class Ground:
     """Turns about the world's x and y axes [rad], together a rotation vector."""
     name: str = "ground"
 
+    def __post_init__(self) -> None:
+        several = isinstance(self.tilt, Sequence) or np.ndim(self.tilt) == 1
+        turns = [*self.tilt] if several else []
+        if len(turns) != 2 or any(np.ndim(x) for x in (self.height, *turns)):
+            raise BadOption(
+                f"Ground: height is a number and tilt two of them, not {self.height!r} and {self.tilt!r}."
+            )
+        numbers = stack([self.height, *turns])
+        if not is_traced(numbers) and not np.isfinite(numbers).all():
+            raise BadOption(
+                f"Ground: height and tilt must be finite, not {self.height!r} and {self.tilt!r}."
+            )
+
     def shape(self) -> Shape:
         """The plane, as a description has it."""
-        x, y = self.tilt
-        angle2 = x * x + y * y
-        # a quaternion need not have unit length: its vector part is tan(angle / 2) along the axis
-        grow = 0.5 + angle2 / 24.0 + angle2 * angle2 / 240.0 + 17.0 * angle2**3 / 40320.0
-        turn = (1.0, grow * x, grow * y, 0.0)
-        return Shape(self.name, "plane", None, Frame((0.0, 0.0, self.height), turn))
+        turn = rotations.exp(stack([*self.tilt, 0.0]))
+        return Shape(self.name, "plane", None, Frame((0.0, 0.0, self.height), tuple(turn)))
 
 
 @check_arguments

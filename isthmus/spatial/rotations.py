@@ -1,7 +1,7 @@
 """Rotations in space: quaternions (`w` first), rotation matrices, exponential and logarithm.
 
 A quaternion or matrix says how the child's axes stand in the parent's: `v_parent = R @ v_child`.
-`product`, `conjugate`, `normalise` and `matrix` take NumPy or JAX arrays and return the same kind.
+`product`, `conjugate`, `normalise`, `matrix` and `exp` take NumPy or JAX arrays and return the same kind.
 Every function is finite, with finite derivatives, at zero rotation and at quaternions near −1.
 """
 
@@ -77,12 +77,13 @@ def about(axis: Vec3, angle: Scalar) -> Rotation:
 
 def exp(turn: Vec3) -> Quaternion:
     """The unit quaternion of the rotation vector `turn` [rad]."""
-    square = jnp.sum(jnp.square(turn))
+    xp = namespace(turn)
+    square = xp.sum(xp.square(turn))
     small = square < _TINY
-    angle = jnp.sqrt(jnp.where(small, 1.0, square))  # the root stays smooth when not used
-    sinc = jnp.where(small, 0.5 - square / 48.0, jnp.sin(0.5 * angle) / angle)
-    w = jnp.where(small, 1.0 - square / 8.0, jnp.cos(0.5 * angle))
-    return jnp.concatenate([w[None], sinc * turn])
+    angle = xp.sqrt(xp.where(small, 1.0, square))  # the root stays smooth when not used
+    sinc = xp.where(small, 0.5 - square / 48.0, xp.sin(0.5 * angle) / angle)
+    w = xp.where(small, 1.0 - square / 8.0, xp.cos(0.5 * angle))
+    return xp.concatenate([w[None], sinc * turn])
 
 
 def log(q: Quaternion) -> Vec3:

@@ -76,14 +76,13 @@ def test_every_corner_of_a_hull_is_where_it_was_turned_to():
         np.testing.assert_allclose(depth, -np.array(z), atol=1e-9)
 
 
-def test_a_tilted_and_raised_plane_counts_along_its_normal():
-    angle = 0.4
+@pytest.mark.parametrize(("angle", "height"), [(0.4, 0.2), (1.2, -5.0), (3.0, 5.0)])
+def test_a_tilted_and_raised_plane_counts_along_its_normal(angle, height):
     normal = np.array([np.sin(angle), 0.0, np.cos(angle)])
-    starts = states()
-    for start, depth in zip(
-        starts, depths("sphere", starts, ist.Ground(0.2, (0.0, angle))), strict=True
-    ):
-        np.testing.assert_allclose(-depth[0], (start.q[:3] - [0, 0, 0.2]) @ normal - 0.1, atol=1e-9)
+    starts, plane = states(), ist.Ground(height, (0.0, angle))
+    for start, depth in zip(starts, depths("sphere", starts, plane), strict=True):
+        above = (start.q[:3] - [0, 0, height]) @ normal - 0.1
+        np.testing.assert_allclose(-depth[0], above, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["box", "cylinder"])
@@ -96,6 +95,13 @@ def test_rounding_keeps_faces_where_they_are_and_takes_corners_off(kind):
     )
     np.testing.assert_allclose(round_[0].max(), sharp[0].max(), atol=1e-12)
     assert 0.0 < sharp[1].max() - round_[1].max() < radius
+
+
+@pytest.mark.parametrize("kind", ["box", "cylinder"])
+def test_rounding_by_more_than_the_shape_holds_keeps_faces_too(kind):
+    upright = [at((0.0, 0.0, 0.5))]
+    sharp, round_ = depths(kind, upright), depths(kind, upright, radius=1.0)
+    np.testing.assert_allclose(round_[0].max(), sharp[0].max(), atol=1e-12)
 
 
 def test_thinned_points_are_corners_far_from_each_other():

@@ -154,3 +154,19 @@ def test_check_gradients_tells_of_impacts():
     )
     assert report.ok
     assert "1 impact in these steps" in str(report)
+
+
+def test_springs_under_a_body_along_its_main_axes_have_one_derivative_by_products_of_inertia():
+    """Most descriptions have zeros there; whether friction is taken implicitly must not turn on their signs."""
+    model = block(ist.Contact("penalty", friction=0.4))
+    start = at((0.0, 0.0, 0.07), (0.9, 0.3, 0.2, 0.1), v=(0.5, 0.3, -0.5, 1.0, 2.0, 3.0))
+
+    def end(products):
+        inertia = jnp.asarray(model.link_inertia)[0].at[3:].set(products)
+        moved = model.set("link/block/inertia", inertia)
+        return ist.rollout(moved, start, None, DT, 40, substeps=2).v[-1].sum()
+
+    f, slope = (ist.native.compile(g, np.zeros(3)) for g in (end, jax.grad(end)))
+    for n, d in enumerate(1e-7 * np.eye(3)):
+        sides = f(d) - f(np.zeros(3)), f(np.zeros(3)) - f(-d)
+        np.testing.assert_allclose(sides, 1e-7 * slope(np.zeros(3))[n], rtol=1e-4, atol=1e-11)

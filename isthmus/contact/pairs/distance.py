@@ -62,15 +62,43 @@ class Simplex(eqx.Module):
 def nearest(a: Solid, b: Solid) -> tuple[AnyArray, AnyArray, AnyArray]:
     """As the functions in `closed.py`."""
     found, n, shift = _found(*jax.lax.stop_gradient((a, b)))
-    on_a = jnp.stack([a.at(found.codes[k, :3]) for k in range(3)])
-    on_b = jnp.stack([b.at(found.codes[k, 3:]) for k in range(3)])
-    mean = lambda points: jnp.sum(found.weights[:, None] * points, axis=0)
+    order = jnp.argsort(-found.weights)
+    codes, weights = found.codes[order], found.weights[order]
+    on_a = jnp.stack([a.at(codes[k, :3]) for k in range(3)])
+    on_b = jnp.stack([b.at(codes[k, 3:]) for k in range(3)])
+    weights = _following(weights, _weights(on_a - on_b, weights, shift))
+    mean = lambda points: jnp.sum(weights[:, None] * points, axis=0)
     if "cylinder" in (a.kind, b.kind):
         again = _normal_with_cylinder(a, b, n, mean(on_a), mean(on_b))
     else:
-        again = _normal(on_a - on_b - shift[None], found.weights, n)
-    moving = n + again - jax.lax.stop_gradient(again)
-    return moving, mean(on_a), mean(on_b)
+        again = _normal(on_a - on_b - shift[None], weights, n)
+    return _following(n, again), mean(on_a), mean(on_b)
+
+
+def _following(x: AnyArray, same: AnyArray) -> AnyArray:
+    """`x`, with the derivative of `same`."""
+    return x + same - jax.lax.stop_gradient(same)
+
+
+def _weights(W: AnyArray, weights: AnyArray, shift: AnyArray) -> AnyArray:
+    """The weights, largest first, of the point of a triangle, a line or a point that is nearest to zero.
+
+    So the point moves along the face or the edge that it is on. That of a triangle is found along its normal, as is the
+    way by which the shapes were moved apart.
+    """
+    used = weights > 0.0
+    one, two = W[1] - W[0], W[2] - W[0]
+    a, b, c = jnp.sum(one * one), jnp.sum(one * two), jnp.sum(two * two)
+    det = a * c - b * b
+    flat = used[2] & (det > 1e-12 * a * c)
+    x, y = -jnp.sum(one * W[0]), -jnp.sum(two * W[0])
+    safe = jnp.where(flat, det, 1.0)
+    s, t = (c * x - b * y) / safe, (a * y - b * x) / safe
+    line = used[1] & ~used[2]
+    share = -jnp.sum(one * (W[0] - shift)) / jnp.where(line, a, 1.0)
+    on_line = jnp.stack([1.0 - share, share, jnp.zeros_like(share)])
+    on_face = jnp.stack([1.0 - s - t, s, t])
+    return jnp.where(flat, on_face, jnp.where(line, on_line, weights))
 
 
 def _normal_with_cylinder(
@@ -94,8 +122,7 @@ def _normal_with_cylinder(
 
 def _normal(W: AnyArray, weights: AnyArray, n: AnyArray) -> AnyArray:
     """The normal of a triangle, or the direction from zero to a line or a point, by how many points have a part."""
-    order = jnp.argsort(-weights)
-    W, used = W[order], weights[order] > 0.0
+    used = weights > 0.0
     one, two = W[1] - W[0], W[2] - W[0]
     face = unit(cross(one, two), n)
     face = face * jnp.where(jnp.sum(face * n) >= 0.0, 1.0, -1.0)

@@ -131,24 +131,28 @@ SMOOTH = {
     ("capsule", "capsule"): ((0.02, 0.1, 0.03), 0.7),
     ("sphere", "box"): ((0.02, 0.03, 0.13), 0.3),
     ("sphere", "cylinder"): ((0.1, 0.1, 0.03), 0.3),
+    ("sphere", "points"): ((0.02, 0.03, 0.16), 0.3),
+    ("capsule", "box"): ((0.15, 0.02, 0.03), 0.4),
+    ("capsule", "points"): ((0.03, 0.02, 0.2), 0.4),
     ("box", "box"): ((0.03, 0.02, 0.095), 0.4),
     ("box", "cylinder"): ((0.03, 0.02, 0.155), 0.4),
     ("box", "points"): ((0.03, 0.02, 0.12), 0.4),
+    ("points", "points"): ((0.03, 0.02, 0.2), 0.4),
 }
 """Poses (place, angle) of which the features stay the same nearby."""
 
 
 @pytest.mark.parametrize(("first", "second"), SMOOTH)
-def test_depth_and_normal_have_the_slope_of_differences(first, second):
+def test_depth_normal_and_point_have_the_slope_of_differences(first, second):
     place, angle = SMOOTH[first, second]
     found = manifold_of(first, second)
 
     def by(x):
         turn = jnp.concatenate([jnp.ones(1), x[3:]])
-        depth, axes, _ = found(
+        depth, axes, points = found(
             turn / jnp.linalg.norm(turn), turned(angle, 0), jnp.asarray(place) + x[:3]
         )
-        return jnp.concatenate([depth[:1], axes[0]])
+        return jnp.concatenate([depth[:1], axes[0], points[0]])
 
     start, h = np.array([0.0, 0.0, 0.0, 0.1, 0.2, 0.05]), 1e-5
     steps = h * np.concatenate([np.eye(6), -np.eye(6)])
