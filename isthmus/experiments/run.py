@@ -31,7 +31,7 @@ STUDIES = {
     "push": "NeuralSim, figures 6 and 7: objects pushed on a table, learned friction beside a quasi-static model",
 }
 """Name -> what it repeats; the module of that name in this package has `study(settings) -> Result`."""
-_TOSSES = ("evaluations", "training", "contact", "workers")
+_TOSSES = ("evaluations", "training", "folds", "contact", "workers")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "landscape": ("rounds", "side", "starts"), "spherical": ("epochs", "rate"), "mixture": ("seeds", "epochs"),
     "swimmer": ("links", "seeds", "media"), "discover": ("noise", "seeds", "workers"), "arm": ("model", "lowpass"),

@@ -32,7 +32,7 @@ CUBE = Body(
     common=cube.COMMON, published=cube.MUJOCO_DEFAULTS, simulator=cube.isthmus_simulator,
     mujoco=cube.mujoco_simulator, built=cube.built, weights_of=cube.weights_of, first_frame=first_frame,
     flight=flight, errors=errors, rolled=cube.simulate_cube, numbers_of=centre_of_mass_of, draw_toss=draw_toss,
-    own=cube.OWN, averaged=0.3,
+    own=cube.OWN,
 )  # fmt: skip
 
 

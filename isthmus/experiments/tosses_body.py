@@ -115,8 +115,6 @@ class Body:
     """A figure of a recorded toss, (rows, coordinates), and its predictions."""
     own: dict[str, dict[str, Number]] = dataclasses.field(default_factory=lambda: CONTACT)
     """Free numbers of one simulator: of its contact, and those that start elsewhere than the common ones."""
-    averaged: float = 0.0
-    """Share of a search, its end, whose middles are averaged to what is found; 0: the best point counts."""
 
     def free_numbers(self, kind: str) -> dict[str, Number]:
         """All free numbers of a simulator."""

@@ -19,6 +19,8 @@ UNITS = 0.1, 10.0
 PRIOR = 1e-3
 """Weight of the squared distance to the start, in first steps of the search."""
 POPULATION = 16
+AVERAGED = 0.3
+"""Share of a search, its end, whose middles are averaged to what is found."""
 WEIGHT_STEP = 0.3
 """First steps of weights."""
 
@@ -62,14 +64,13 @@ def searched(
         off = body.errors(predicted(body, simulate, at(z), part, flight), part)
         return cost_of(off) + PRIOR * float(np.sum(np.square(z)))
 
-    return at(evolved(cost, len(free), budget, body.averaged))
+    return at(evolved(cost, len(free), budget))
 
 
-def evolved(cost: Any, size: int, budget: Budget, averaged: float) -> np.ndarray:
-    """The best point of CMA-ES from zero; the middle of its last generation counts as one more.
+def evolved(cost: Any, size: int, budget: Budget) -> np.ndarray:
+    """Where CMA-ES from zero ends: the middles of its last generations, averaged.
 
-    Tosses are so sensitive that the best of many points is best by chance too. With `averaged`, the middles of that
-    share of the generations, the last ones, are averaged instead.
+    Tosses are so sensitive that the best of many points is best by chance too.
     """
     try:
         import cma  # an extra
@@ -80,18 +81,12 @@ def evolved(cost: Any, size: int, budget: Budget, averaged: float) -> np.ndarray
         "randn": lambda *shape: rng.standard_normal(shape), "seed": np.nan, "verbose": -9, "popsize": POPULATION,
     }  # fmt: skip
     strategy = cma.CMAEvolutionStrategy(np.zeros(size), 0.7, options)
-    best, least, middles = np.zeros(size), cost(np.zeros(size)), []
-    for _ in range((budget.evaluations - 2) // POPULATION):
+    middles = [np.zeros(size)]
+    for _ in range(budget.evaluations // POPULATION):
         points = strategy.ask()
-        costs = [cost(z) for z in points]
-        strategy.tell(points, costs)
+        strategy.tell(points, [cost(z) for z in points])
         middles.append(np.array(strategy.mean))
-        if min(costs) < least:
-            best, least = np.array(points[int(np.argmin(costs))]), min(costs)
-    if averaged and middles:
-        return np.mean(middles[-max(1, round(averaged * len(middles))) :], axis=0)
-    middle = np.array(strategy.mean)
-    return middle if cost(middle) < least else best
+    return np.mean(middles[-max(1, round(AVERAGED * (len(middles) - 1))) :], axis=0)
 
 
 def around(free: dict[str, Number], found: Numbers) -> dict[str, Number]:

@@ -2,7 +2,8 @@
 
 All simulators have the numbers of the body and its table free, and a few of their own contact, and search them with as
 many rollouts of the same tosses. They are judged on tosses that no search has seen. The contact, and whether a network
-corrects it, is chosen by cross-validation among the tosses to learn from.
+corrects it, is chosen by cross-validation among the tosses to learn from. With `--set folds=K` all tosses are judged,
+each part of them by numbers that were fitted to the others, and nothing is chosen.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from isthmus.experiments.tosses_fits import (
     cost_of,
     costs_of,
     cross_validated,
+    folds,
     interval,
     network_by_folds,
     predicted,
@@ -49,6 +51,8 @@ class Plan:
     networks: tuple[str, ...]
     workers: int
     """Processes."""
+    judged_folds: int = 0
+    """Parts of all tosses, each judged by a fit to the others; 0: those not learned from are judged."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +73,8 @@ def toss_study(body: Body, settings: Settings) -> Result:
             f"the {body.study} study needs its recordings: say --data {body.dataset}.npz."
         )
     plan = planned(body, settings)
+    if plan.judged_folds:
+        return study_by_folds(body, settings, plan)
     learn, judge = split(body, settings.data, plan, settings.seed)
     settings.say(f"{len(learn)} tosses to learn from, {len(judge)} to be judged by")
     whole = Budget(plan.evaluations, plan.rows, settings.seed)
@@ -91,8 +97,9 @@ def toss_study(body: Body, settings: Settings) -> Result:
         found[name] = assessed(body, body.simulator(chosen, network), numbers, judge, model)
         settings.say(f"{name}: {said(found[name].off[body.starts[1]])}")
         told += network_notes(body, found, nets, chosen, network)
+    told_of = f"{len(judge)} tosses that were not fitted", f"{len(learn)} tosses"
     tables = (
-        errors_table(body, found, len(learn), len(judge), plan),
+        errors_table(body, found, *told_of, plan),
         crossed_table(crossed, {f"{chosen}, network: {n}": off for n, off in nets.items()}, plan),
         paired_table(body, found, chosen),
         numbers_table(body, found),
@@ -102,8 +109,61 @@ def toss_study(body: Body, settings: Settings) -> Result:
     return Result(tables, numbers, figures(body, found, chosen, judge), told, models)
 
 
+def study_by_folds(body: Body, settings: Settings, plan: Plan) -> Result:
+    """All tosses judged, each by numbers fitted to the other parts; the models are those fitted to all tosses."""
+    every = recorded(body, str(settings.data))
+    parts = plan.judged_folds
+    if settings.option("training", None) is not None:
+        raise BadOption("with folds=…, all tosses are learned from: leave training=… out.")
+    if not 2 <= parts <= len(every):
+        raise BadOption(f"{len(every)} tosses make 2 to {len(every)} folds, not {parts}.")
+    every = every.pick(np.random.default_rng(settings.seed).permutation(len(every)))
+    found = fitted_by_folds(body, plan, every, parts, settings)
+    shown = plan.kinds[-1]
+    told_of = f"all {len(every)} tosses", f"the other {parts - 1} of {parts} parts"
+    tables = (
+        errors_table(body, found, *told_of, plan),
+        paired_table(body, found, shown),
+        numbers_table(body, found),
+    )
+    drawn = {
+        "errors": draw_errors({n: f.off[body.starts[1]] for n, f in found.items()}, body.width)
+    }
+    models = {name: f.model for name, f in found.items() if f.model}
+    told = (f"Beside the fitted MuJoCo, toss by toss, {beside(body, found, shown)}.",)
+    return Result(tables, plain_numbers(body, found, {}, {}, shown), drawn, told, models)
+
+
+def fitted_by_folds(
+    body: Body, plan: Plan, every: Tosses, parts: int, settings: Settings
+) -> dict[str, Judged]:
+    """Every simulator: errors by folds, and the numbers of a last search, of all tosses."""
+    budget = Budget(plan.evaluations, plan.rows, settings.seed)
+    learned = [(every.pick(fit), kept) for fit, kept in folds(len(every), parts)]
+    names = (PEERS[1], *plan.kinds)
+    searches = {
+        name: [Search(body, name.lower(), part, budget) for part, _ in [*learned, (every, None)]]
+        for name in names
+    }
+    each = iter(run_all([s for some in searches.values() for s in some], plan.workers, "fit"))
+    found = {PEERS[0]: assessed(body, body.mujoco(), body.published, every)}
+    for name, some in searches.items():
+        simulate = some[0].simulator()
+        off = {start: np.zeros((2, len(every))) for start in body.starts}
+        for _, kept in learned:
+            part = assessed(body, simulate, next(each), every.pick(kept))
+            for start, x in part.off.items():
+                off[start][:, kept] = x
+        numbers = next(each)
+        model = body.built(name, numbers, None) if name in plan.kinds else None
+        pairs_of = {start: (x[0], x[1]) for start, x in off.items()}
+        found[name] = Judged(simulate, numbers, pairs_of, model)
+        settings.say(f"{name}: {said(pairs_of[body.starts[1]])}")
+    return found
+
+
 def planned(body: Body, settings: Settings) -> Plan:
-    """The sizes, small for `--quick`; `--set evaluations=… training=… contact=… workers=…` changes them."""
+    """The sizes, small for `--quick`; `--set evaluations=… training=… folds=… contact=… workers=…` changes them."""
     quick = settings.quick
     kinds = _named_kinds(body, settings) or (body.kinds[-1:] if quick else body.kinds)
     evaluations = int(settings.option("evaluations", 18 if quick else body.evaluations))
@@ -112,7 +172,7 @@ def planned(body: Body, settings: Settings) -> Plan:
         rows=60 if quick else body.rows, evaluations=evaluations,
         fold_evaluations=18 if quick else evaluations // 2, folds=2,
         kinds=kinds, networks=body.networks[-1:] if quick else body.networks,
-        workers=int(settings.option("workers", 1)),
+        workers=int(settings.option("workers", 1)), judged_folds=int(settings.option("folds", 0)),
     )  # fmt: skip
 
 
@@ -210,12 +270,14 @@ def said(off: Errors) -> str:
     return f"{100.0 * off[0].mean():.1f} % / {off[1].mean():.1f}°"
 
 
-def errors_table(body: Body, found: dict[str, Judged], learn: int, judge: int, plan: Plan) -> Table:
-    """One row for each simulator."""
+def errors_table(
+    body: Body, found: dict[str, Judged], judged: str, learned: str, plan: Plan
+) -> Table:
+    """One row for each simulator; `judged` and `learned` say how many tosses."""
     rows = [(name, *(said(f.off[start]) for start in body.starts)) for name, f in found.items()]
     title = (
-        f"{judge} tosses that were not fitted: mean position error in {body.width} / rotation error; fitted to {learn} "
-        f"tosses with {plan.evaluations} rollouts of them"
+        f"{judged}: mean position error in {body.width} / rotation error; fitted to {learned} with {plan.evaluations} "
+        "rollouts of them"
     )
     columns = ("simulator", *(f"from the {start}" for start in body.starts))
     return Table(title, columns, tuple(rows))
@@ -304,12 +366,15 @@ def figures(body: Body, found: dict[str, Judged], chosen: str, judge: Tosses) ->
 
 def notes(body: Body, found: dict[str, Judged], chosen: str) -> tuple[str, ...]:
     """Which contact was chosen, and how it stands beside MuJoCo."""
+    where = beside(body, found, chosen)
+    return (f"Cross-validation chose {chosen}. Beside the fitted MuJoCo, toss by toss, {where}.",)
+
+
+def beside(body: Body, found: dict[str, Judged], chosen: str) -> str:
+    """How a simulator stands beside MuJoCo."""
     position, angle = pairs(body, found, chosen)[PEERS[1]]
     words = lambda x: "better" if x[1] > 0.0 else "worse" if x[2] < 0.0 else "not clearly different"
-    return (
-        f"Cross-validation chose {chosen}. Beside the fitted MuJoCo, toss by toss, it is {words(position)} in position "
-        f"and {words(angle)} in rotation.",
-    )
+    return f"{chosen} is {words(position)} in position and {words(angle)} in rotation"
 
 
 def network_notes(
