@@ -127,6 +127,19 @@ def test_a_tilted_box_touches_with_its_lowest_edge():
     assert (points[np.argsort(depth)[-2:], 0] > 0.09).all()
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [("capsule", "capsule"), ("box", "box"), ("box", "points")]
+)
+def test_one_place_is_one_point_of_contact(first, second):
+    """Springs at a place that counted twice, by rounding, would push twice as hard."""
+    depth, _, points = compiled(first, second).map(*poses(first, second, 500, seed=3), threads=1)
+    there = depth > FAR
+    away = np.linalg.norm(points[:, :, None] - points[:, None], axis=3)
+    two = there[:, :, None] & there[:, None] & ~np.eye(depth.shape[1], dtype=bool)
+    assert two.any()
+    assert away[two].min() > 1e-7
+
+
 SMOOTH = {
     ("sphere", "sphere"): ((0.0, 0.1, 0.15), 0.3),
     ("capsule", "capsule"): ((0.02, 0.1, 0.03), 0.7),
