@@ -16,8 +16,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from isthmus.contact.pairs.closed import UP, unit
+from isthmus.contact.pairs.patches import moving
 from isthmus.contact.pairs.solids import Solid
-from isthmus.spatial.products import mtv, mv
+from isthmus.spatial.products import mv
 from isthmus.spatial.vectors import cross
 from isthmus.types import AnyArray, Scalar, Vec3
 
@@ -30,8 +31,6 @@ STARTS, APART, DEEP = 12, 0.9, 0.003
 one start is enough."""
 GAP = 0.02
 """Share of the size by which overlapping shapes are moved apart."""
-PARALLEL = 1e-7
-"""A cosine from which on a normal belongs to a face, and below which to the side of a cylinder."""
 NEXT = np.array([1, 2, 0], np.int32)
 DIRECTIONS = np.array(
     [[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if x or y or z], float
@@ -66,18 +65,25 @@ def nearest(a: Solid, b: Solid) -> tuple[AnyArray, AnyArray, AnyArray]:
     codes, weights = found.codes[order], found.weights[order]
     on_a = jnp.stack([a.at(codes[k, :3]) for k in range(3)])
     on_b = jnp.stack([b.at(codes[k, 3:]) for k in range(3)])
+    if "cylinder" in (a.kind, b.kind):
+        turned, p, q = moving(a, b, n, on_a, on_b, weights)
+        mean = lambda points: jnp.sum(weights[:, None] * points, axis=0)
+        return _following(n, turned), _following(mean(on_a), p), _following(mean(on_b), q)
     weights = _following(weights, _weights(on_a - on_b, weights, shift))
     mean = lambda points: jnp.sum(weights[:, None] * points, axis=0)
-    if "cylinder" in (a.kind, b.kind):
-        again = _normal_with_cylinder(a, b, n, mean(on_a), mean(on_b))
-    else:
-        again = _normal(on_a - on_b - shift[None], weights, n)
+    again = _normal(on_a - on_b - shift[None], weights, n)
     return _following(n, again), mean(on_a), mean(on_b)
 
 
+@jax.custom_jvp
 def _following(x: AnyArray, same: AnyArray) -> AnyArray:
-    """`x`, with the derivative of `same`."""
-    return x + same - jax.lax.stop_gradient(same)
+    """`x`, with the derivative of `same`, which has the same value."""
+    return x
+
+
+@_following.defjvp
+def _following_jvp(primals: tuple, tangents: tuple) -> tuple:
+    return primals[0], tangents[1]
 
 
 def _weights(W: AnyArray, weights: AnyArray, shift: AnyArray) -> AnyArray:
@@ -99,25 +105,6 @@ def _weights(W: AnyArray, weights: AnyArray, shift: AnyArray) -> AnyArray:
     on_line = jnp.stack([1.0 - share, share, jnp.zeros_like(share)])
     on_face = jnp.stack([1.0 - s - t, s, t])
     return jnp.where(flat, on_face, jnp.where(line, on_line, weights))
-
-
-def _normal_with_cylinder(
-    a: Solid, b: Solid, n: AnyArray, on_a: AnyArray, on_b: AnyArray
-) -> AnyArray:
-    """A normal that turns with the face it belongs to, or with the point that touches a side; that of a rim is held."""
-    found = n
-    for solid, point in ((a, on_b), (b, on_a)):
-        local = jax.lax.stop_gradient(mtv(solid.R, n))
-        if solid.kind == "cylinder":
-            axis = solid.R[:, 2]
-            off = point - solid.p
-            side = unit(off - jnp.sum(off * axis) * axis, n)
-            side = side * jnp.where(jnp.sum(side * n) >= 0.0, 1.0, -1.0)
-            found = jnp.where(jnp.abs(local[2]) < PARALLEL, side, found)
-        if solid.kind in ("cylinder", "box"):
-            along = jnp.abs(local[2:]) if solid.kind == "cylinder" else jnp.abs(local)
-            found = jnp.where(jnp.max(along) > 1.0 - PARALLEL, mv(solid.R, local), found)
-    return found
 
 
 def _normal(W: AnyArray, weights: AnyArray, n: AnyArray) -> AnyArray:

@@ -14,7 +14,7 @@ from isthmus.types import AnyArray, Vec3
 FAR = -1e3
 """Depth [m] of a point that is not there."""
 ALIKE = 1e-6
-"""Share of the size within which a corner of the faces takes the place of the nearest point."""
+"""Share of the size within which a corner of the faces takes the place of the nearest point, and points are one."""
 BESIDE = 0.01
 """Two lines are parallel where the end of one is off the other by less than this share of its length."""
 STEEP = 0.05
@@ -54,7 +54,7 @@ def manifold(a: Solid, b: Solid, n: Vec3, on_a: Vec3, on_b: Vec3, count: int) ->
     flat, z_a, z_b, valid = (jnp.concatenate(column) for column in zip(*parts, strict=True))
     deep, middle = jnp.minimum(z_b - z_a, depth), 0.5 * (z_a + z_b)
     size = a.bound() + b.bound()
-    rows, new = spread(flat, deep, valid, count)
+    rows, new = spread(flat, deep, valid, count, ALIKE * size)
     # the nearest points count where no corner is as deep
     better = ~new[0] | (depth > deep[rows[0]] + ALIKE * size)
     first = jnp.where(better, 0.0, 1.0)

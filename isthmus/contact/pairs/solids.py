@@ -199,12 +199,13 @@ def tangents(n: AnyArray) -> tuple[AnyArray, AnyArray]:
 
 
 def spread(
-    flat: AnyArray, depth: AnyArray, valid: AnyArray, count: int
+    flat: AnyArray, depth: AnyArray, valid: AnyArray, count: int, apart: Scalar | float = 0.0
 ) -> tuple[list[AnyArray], list[AnyArray]]:
     """Rows of `count` (1, 2, 4 or 8) points that span a set in the plane, and whether each adds something.
 
     First the deepest one, then the one farthest from it, then the farthest on either side of the line between them,
-    then the farthest outside each side of that quadrilateral. A row that adds nothing is the first one again.
+    then the farthest outside each side of that quadrilateral. A row that adds nothing is the first one again. Points
+    within `apart` [m] of each other are one: rounding must not make two of them.
     """
     first = jnp.argmax(jnp.where(valid, depth, -jnp.inf))
     rows: list[AnyArray] = [first]
@@ -221,12 +222,12 @@ def spread(
         """The point farthest to the right of the line from one point to another."""
         start, way = flat[rows[a]], flat[rows[b]] - flat[rows[a]]
         right = (flat[:, 0] - start[0]) * way[1] - (flat[:, 1] - start[1]) * way[0]
-        add(right, SAME * longest)
+        add(right, jnp.maximum(SAME * longest, apart * apart))
 
     away = jnp.sum((flat - flat[first][None]) ** 2, axis=1)
     longest = jnp.max(jnp.where(valid, away, 0.0))
     if count > 1:
-        add(away, jnp.zeros_like(longest))
+        add(away, jnp.zeros_like(longest) + apart * apart)
     if count > 2:
         beyond(0, 1)
         beyond(1, 0)

@@ -167,6 +167,43 @@ def test_a_prescribed_tip_pushes_and_is_not_pushed_while_springs_carry_the_block
     assert abs(push / (0.3 * 9.81) - 1.0) < 0.03  # the friction of the ground
 
 
+def test_the_derivative_of_a_push_by_a_cylinder_is_that_of_differences():
+    """Of where a hull ends, by its centre of mass, by the radius of the tip and by its place."""
+    robot = ist.Builder("pushing")
+    robot.add_link("tip", mass=0.01)
+    robot.add_joint_prismatic("rail", None, "tip", axis=(1.0, 0.0, 0.0), prescribed=True)
+    robot.add_shape_cylinder("tip", 0.005, 0.05, name="tip")
+    robot.add_link("hull", mass=0.8, inertia=(1e-3, 1e-3, 1.5e-3))
+    robot.add_joint_free("flight", None, "hull")
+    turns = np.arange(6) * np.pi / 3.0
+    corners = [
+        [0.05 * np.cos(t), 0.045 * np.sin(t), z] for t in turns.tolist() for z in (-0.02, 0.02)
+    ]
+    robot.add_shape_points("hull", corners, name="hull")
+    springs = ist.Contact("penalty", "hull", friction=0.4, friction_speed=0.02)
+    tip = ist.Pair("tip", "hull", "penalty", friction=0.3)
+    model = ist.with_contact(robot.model(), springs, ground=ist.Ground(), pairs=[tip])
+    t, speed = 1e-3 * np.arange(100), 0.1
+    control = ist.Control(
+        position=(-0.0555 + speed * t)[:, None], velocity=np.full((100, 1), speed)
+    )
+    start = ist.State(np.r_[-0.0555, 0.0, 0.011, 0.0199, STILL], np.r_[speed, np.zeros(6)])
+
+    def after(x):
+        moved = model.set("link/hull/com", jax.numpy.zeros(3).at[1].set(x[0]))
+        moved = moved.set("shape/tip/size", jax.numpy.array([0.0, 0.05, 0.0]).at[0].set(x[1]))
+        moved = moved.set("shape/tip/origin", jax.numpy.zeros(3).at[1].set(x[2]))
+        return ist.rollout(moved, start, control, 1e-3, substeps=4).q[-1, 1:]
+
+    x, h = np.array([0.001, 0.005, 0.0005]), 1e-7
+    both = ist.native.compile(lambda x, d: jax.jvp(after, (x,), (d,)), x, x)
+    for d in np.eye(3):
+        difference = (both(x + h * d, d)[0] - both(x - h * d, d)[0]) / (2.0 * h)
+        most = np.abs(difference).max()
+        assert most > 0.3
+        np.testing.assert_allclose(both(x, d)[1], difference, atol=2e-3 * most)
+
+
 @pytest.mark.full
 def test_a_stack_of_five_boxes_stands_for_ten_seconds():
     model, start = stack(5, [1.0] * 5, [0.05 + 0.1 * i for i in range(5)], side=0.001)

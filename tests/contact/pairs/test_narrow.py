@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
+from isthmus.contact.pairs import distance
 from isthmus.contact.pairs.distance import DEEP
 from isthmus.contact.pairs.manifold import FAR
 from tests.contact.pairs.shapes import (
@@ -126,6 +127,19 @@ def test_a_tilted_box_touches_with_its_lowest_edge():
     assert (points[np.argsort(depth)[-2:], 0] > 0.09).all()
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [("capsule", "capsule"), ("box", "box"), ("box", "points")]
+)
+def test_one_place_is_one_point_of_contact(first, second):
+    """Springs at a place that counted twice, by rounding, would push twice as hard."""
+    depth, _, points = compiled(first, second).map(*poses(first, second, 500, seed=3), threads=1)
+    there = depth > FAR
+    away = np.linalg.norm(points[:, :, None] - points[:, None], axis=3)
+    two = there[:, :, None] & there[:, None] & ~np.eye(depth.shape[1], dtype=bool)
+    assert two.any()
+    assert away[two].min() > 1e-7
+
+
 SMOOTH = {
     ("sphere", "sphere"): ((0.0, 0.1, 0.15), 0.3),
     ("capsule", "capsule"): ((0.02, 0.1, 0.03), 0.7),
@@ -136,14 +150,21 @@ SMOOTH = {
     ("capsule", "points"): ((0.03, 0.02, 0.2), 0.4),
     ("box", "box"): ((0.03, 0.02, 0.095), 0.4),
     ("box", "cylinder"): ((0.03, 0.02, 0.155), 0.4),
+    ("capsule", "cylinder"): ((0.081, 0.19, 0.034), 1.2),
+    ("cylinder", "points"): ((0.12, 0.05, 0.03), 1.2),
     ("box", "points"): ((0.03, 0.02, 0.12), 0.4),
     ("points", "points"): ((0.03, 0.02, 0.2), 0.4),
 }
 """Poses (place, angle) of which the features stay the same nearby."""
+RIMS = {("capsule", "cylinder"), ("cylinder", "points")}
+"""Pairs of which a curve is searched: normals are found to 1e-5, too coarse for differences."""
 
 
 @pytest.mark.parametrize(("first", "second"), SMOOTH)
-def test_depth_normal_and_point_have_the_slope_of_differences(first, second):
+def test_depth_normal_and_point_have_the_slope_of_differences(first, second, monkeypatch):
+    if (first, second) in RIMS:
+        monkeypatch.setattr(distance, "EXACT", 1e-14)
+        monkeypatch.setattr(distance, "ROUNDS", 1000)
     place, angle = SMOOTH[first, second]
     found = manifold_of(first, second)
 
@@ -154,10 +175,14 @@ def test_depth_normal_and_point_have_the_slope_of_differences(first, second):
         )
         return jnp.concatenate([depth[:1], axes[0], points[0]])
 
-    start, h = np.array([0.0, 0.0, 0.0, 0.1, 0.2, 0.05]), 1e-5
+    start, h = (
+        np.array([0.0, 0.0, 0.0, 0.1, 0.2, 0.05]),
+        (1e-4 if (first, second) in RIMS else 1e-5),
+    )
     steps = h * np.concatenate([np.eye(6), -np.eye(6)])
     f = ist.native.compile(by, start).map(start[None] + steps)
     differences = (f[:6] - f[6:]).T / (2 * h)
     for mode in ("forward", "reverse"):
         _, slope = ist.native.jacobian(by, start, mode=mode)(start)
-        np.testing.assert_allclose(slope, differences, atol=5e-6)
+        within = 2e-3 if (first, second) in RIMS else 5e-6
+        np.testing.assert_allclose(slope, differences, atol=within)
