@@ -120,7 +120,7 @@ def study_by_folds(body: Body, settings: Settings, plan: Plan) -> Result:
     every = every.pick(np.random.default_rng(settings.seed).permutation(len(every)))
     found = fitted_by_folds(body, plan, every, parts, settings)
     shown = plan.kinds[-1]
-    told_of = f"all {len(every)} tosses", f"the other {parts - 1} of {parts} parts"
+    told_of = f"all {len(every)} tosses", f"the others in {parts} folds"
     tables = (
         errors_table(body, found, *told_of, plan),
         paired_table(body, found, shown),
