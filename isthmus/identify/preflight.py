@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -159,7 +160,7 @@ def effects_of(evaluation: Evaluation, x: np.ndarray, J: np.ndarray) -> tuple[Ef
     unit = J / np.where(size > 0, size, 1.0)
     left = np.array([_alone(unit, k) for k in range(J.shape[1])])
     names = (
-        parameters.names
+        moved_names(parameters.names, evaluation.bent)
         if len(parameters.names) == parameters.size
         else tuple(map(str, range(parameters.size)))
     )
@@ -169,6 +170,16 @@ def effects_of(evaluation: Evaluation, x: np.ndarray, J: np.ndarray) -> tuple[Ef
         names, values, parameters.low * scale, parameters.high * scale, rms, left, strict=True
     )
     return tuple(Effect(n, *map(float, numbers)) for n, *numbers in rows)
+
+
+def moved_names(names: Sequence[str], bent: np.ndarray) -> tuple[str, ...]:
+    """What a search moves: `link/NAME/inertial[0]` … for the log-Cholesky numbers of a body, which are not its mass."""
+    found, count = [], Counter[str]()
+    for name, is_bent in zip(names, bent, strict=False):
+        body = f"{name.rsplit('/', 1)[0]}/inertial"
+        found.append(f"{body}[{count[body]}]" if is_bent else name)
+        count[body] += int(is_bent)
+    return tuple(found)
 
 
 def _alone(unit: np.ndarray, k: int) -> float:

@@ -92,3 +92,11 @@ def test_a_time_step_whose_error_exceeds_the_noise_is_noticed():
     assert not any(
         "time step" in warning for warning in ist.Problem(DOUBLE, fine, **told).check().warnings
     )
+
+
+def test_numbers_of_a_whole_body_are_not_called_by_names_of_what_they_are_not():
+    """A search moves log-Cholesky numbers, and none of them is the mass that a row of that name would show."""
+    free = [ist.Free("link/rod_2/inertial"), ist.Free("joint/joint_1/damping")]
+    problem = ist.Problem(DOUBLE, recorded(DOUBLE, 61), free=free, loss=ist.Windows(20), noise=1e-3)
+    names = [effect.name for effect in problem.check().effects]
+    assert names == [*(f"link/rod_2/inertial[{k}]" for k in range(10)), "joint/joint_1/damping"]

@@ -59,3 +59,21 @@ def test_a_number_near_zero_is_as_well_determined_as_any_other():
     assert abs(fit["joint/joint_1/torque_offset"].value) < 1e-4
     assert fit["joint/joint_1/torque_offset"].error < 1e-3
     assert not fit.undetermined
+
+
+def test_errors_include_what_a_long_time_step_does():
+    """Estimates make up for what the integrator gets wrong; the result says so, and by how much they may be off."""
+    double, dt = ist.library.pendulum(2).set("joint/damping", 0.1), 0.02
+    truth = double.set("link/mass", [1.2, 0.7])
+    u = np.stack([np.sin(0.3 * np.arange(301)), 0.5 * np.cos(0.2 * np.arange(301))], axis=1)
+    start = ist.State([0.8, -0.3], [0.0, 0.0])
+    clean = ist.rollout(truth, start, u[:-1], dt, integrator="rk4", substeps=4)
+    rng = np.random.default_rng(0)
+    noisy = [np.asarray(x) + 1e-4 * rng.standard_normal(x.shape) for x in (clean.q, clean.v)]
+    log = ist.Motion(clean.t, *noisy, {"joint/control": u})
+    free = [ist.Free("link/*/mass", low=0.1, high=5.0), ist.Free("joint/*/damping")]
+    with pytest.warns(FitWarning, match="a shorter time step would explain"):
+        fit = ist.fit(ist.Problem(double, log, free=free, loss=ist.Windows(10), noise=1e-4))
+    off = np.abs(np.asarray(fit.model.link_mass) - [1.2, 0.7])
+    errors = np.array([fit[f"link/rod_{k}/mass"].error for k in (1, 2)])
+    assert np.all(off < 2.5 * errors)

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 import isthmus as ist
+from isthmus.identify.answer.abstract_fit import Estimate
 from isthmus.networks.names import unit_at
 from isthmus.report.numbers_section import (
     Grade,
@@ -86,6 +87,16 @@ def test_more_than_noise_is_a_reason_for_doubt():
     assert "times the noise" not in doubts(made_up(1, noise=1.1, settings=settings))
     unknown = real().settings | {"noise": {"joint/position": 1.0}}
     assert "times the noise" not in doubts(made_up(1, noise=12.0, settings=unknown))
+
+
+def test_errors_are_not_said_to_include_what_they_do_not():
+    """What a model lacks is looked for only where no weights of networks are free."""
+    settings = real().settings | {"noise": {"joint/position": 1e-3}}
+    plain = made_up(1, noise=12.0, settings=settings)
+    assert "The errors include what that does" in doubts(plain)
+    weight = {"network/friction/bias[0]": Estimate(0.1, 0.1, "", 0.0)}
+    trained = dataclasses.replace(plain, estimates=plain.estimates | weight)
+    assert "the errors do not include what that does" in doubts(trained)
 
 
 def test_only_a_good_fit_is_green():

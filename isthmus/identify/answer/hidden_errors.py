@@ -1,7 +1,8 @@
 """Columns for what logs may hide: offsets of sensors and commands, delays, flexible joints, wrong starts.
 
 These are errors of the recorded data and not numbers of a model. For torques a column is written down; for simulations
-it is the difference of the residuals when the data are changed a little.
+it is the difference of the residuals when the data are changed a little. One more column is the difference that a time
+step half as long makes.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def of_torques(
 def of_simulation(
     evaluation: Evaluation, x: Float[np.ndarray, " n"], each_start: bool
 ) -> tuple[Float[np.ndarray, "m windows data"], list[str]]:
-    """Columns for an offset of each sensor and command, a late command and a flexible joint; and their names.
+    """Columns for an offset of each sensor and command, a late command, a flexible joint, a long step; their names.
 
     `each_start`: with the start of every single window.
     """
@@ -75,6 +76,10 @@ def of_simulation(
             own[w] = column[w]
             found.append(own)
             names.append(f"{name} of window {w}" if is_start(name) else name)
+    if evaluation.plan.splits_steps:  # otherwise it would have to be compiled again
+        finer = flat(evaluation.finer()) - here
+        if np.isfinite(finer).all() and finer.any():
+            found, names = [*found, finer], [*names, "a shorter time step"]
     return np.array(found).reshape(-1, *here.shape), names
 
 

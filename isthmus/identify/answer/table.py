@@ -117,7 +117,9 @@ def noise_warning(fit: AbstractFit) -> str:
     given = any(np.any(np.asarray(s) != 1.0) for s in fit.settings.get("noise", {}).values())
     if not given or not fit.noise > MAX_NOISE_RATIO:
         return ""
+    trained = any(name.startswith("network/") for name in fit.estimates)
+    counted_in = "Beside networks, the errors do not" if trained else "The errors"
     return (
         f"the residual is {fit.noise:.3g} times the noise that was assumed: the model lacks something, the time step "
-        "is too long, or windows start in noisy states (MultipleShooting). The errors include what that does."
+        f"is too long, or windows start in noisy states (MultipleShooting). {counted_in} include what that does."
     )
