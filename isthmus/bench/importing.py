@@ -12,10 +12,10 @@ from isthmus.bench.rows import Row
 
 TIMER = "import time; t = time.process_time(); {}; print(time.process_time() - t)"
 README_NAMES = (
-    "Blueprint", "Free", "LevenbergMarquardt", "MLP", "Problem", "State", "Windows", "Wire", "check_gradients",
-    "discover", "fit", "library", "load", "native", "observe", "rollout",
+    "Blueprint", "Free", "LevenbergMarquardt", "MLP", "Problem", "State", "Windows", "Wire",
+    "fit", "library", "load", "observe", "rollout",
 )  # fmt: skip
-"""All names `ist.…` in README."""
+"""What the Python code of README uses."""
 ROLLOUT = """
 import time, isthmus as ist, isthmus.native
 ist.rollout
