@@ -23,9 +23,7 @@ from isthmus.blueprint.plan import (
     with_recipe,
 )
 from isthmus.blueprint.scales import with_scales
-from isthmus.blueprint.tables import Networks
-from isthmus.blueprint.text import decoded, from_toml, to_toml
-from isthmus.blueprint.wire import Named, Wire
+from isthmus.blueprint.wire import Named, Networks, Wire
 from isthmus.describe.files import read_bytes
 from isthmus.disk import check_target, whole_file
 from isthmus.entry import check_arguments
@@ -111,6 +109,8 @@ class Blueprint(Shown):
     @check_arguments
     def load(path: str | os.PathLike[str], networks: Networks | None = None) -> Blueprint:
         """The blueprint in a TOML file; `networks` has modules or recipes of your own, by the kind that names them."""
+        from isthmus.blueprint.text import decoded, from_toml
+
         text = decoded(read_bytes(path), str(path))
         return Blueprint(from_toml(text, networks or {}, str(path)))
 
@@ -118,6 +118,8 @@ class Blueprint(Shown):
     @check_arguments
     def from_toml(text: str, networks: Networks | None = None) -> Blueprint:
         """The blueprint that a TOML text describes; `networks` as in `load`."""
+        from isthmus.blueprint.text import from_toml
+
         return Blueprint(from_toml(text, networks or {}))
 
     @check_arguments
@@ -131,6 +133,8 @@ class Blueprint(Shown):
     @check_arguments
     def to_toml(self, networks: Networks | None = None) -> str:
         """The blueprint as TOML text; `networks` as in `load`."""
+        from isthmus.blueprint.text import to_toml
+
         return to_toml(self.wires, networks or {})
 
     @staticmethod

@@ -12,14 +12,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isthmus.blueprint.wire import Named, Wire
+from isthmus.blueprint.wire import Named, Networks, Wire
 from isthmus.errors import BadWiring, did_you_mean
 from isthmus.networks.guarantees import GUARANTEES
 from isthmus.networks.recipes import RECIPES
 from isthmus.schema import ANY_TEXT, TABLE, Kind, faults_of, list_of, made, options_of, table_of
-
-Networks = Mapping[str, Any]
-"""Networks of the user's, by the name that stands for them in text: a module, or a recipe."""
 
 ALWAYS = ("target", "reads", "mode", "net")
 """Options that are written even where they have their default."""

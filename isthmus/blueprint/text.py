@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 import numbers
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from isthmus.blueprint.tables import Networks, as_table, from_table
-from isthmus.blueprint.wire import Wire
+from isthmus.blueprint.tables import as_table, from_table
+from isthmus.blueprint.wire import Networks, Wire
 from isthmus.errors import BadBlueprint, BadFile, BadWiring, did_you_mean
 
 
@@ -33,8 +34,6 @@ def to_toml(wires: Iterable[Wire], networks: Networks) -> str:
 
 def from_toml(text: str, networks: Networks, source: str = "") -> list[Wire]:
     """The wires that the text describes."""
-    import tomllib  # slow to import
-
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as broken:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isthmus.entry import check_arguments
@@ -13,6 +13,9 @@ from isthmus.errors import BadOption, did_you_mean
 MODES = ("add", "scale", "replace")
 ROWS = ("all", "each")
 ANGLES = ("sincos", "raw")
+
+Networks = Mapping[str, Any]
+"""Networks of the user's, by the name that stands for them in text: a module, or a recipe."""
 
 
 @dataclasses.dataclass(frozen=True)

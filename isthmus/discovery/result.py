@@ -14,7 +14,6 @@ from isthmus import schema as t
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.discovery.curves import curve
-from isthmus.discovery.draw import draw
 from isthmus.discovery.formula import Formula, find_formula
 from isthmus.discovery.stages import Stand
 from isthmus.disk import check_target, whole_file
@@ -128,6 +127,8 @@ class Discovery(Shown):
     @check_arguments
     def draw(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Which input drives which output, as a matplotlib figure; `path`: written there too, .png, .svg or .pdf."""
+        from isthmus.discovery.draw import draw
+
         return draw(self.scores, [p.name for p in self.places], path)
 
     def _stand(self, what: str) -> Stand:

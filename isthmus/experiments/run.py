@@ -11,8 +11,9 @@ from typing import Any
 
 from isthmus.disk import whole_file
 from isthmus.errors import BadFile, BadOption, did_you_mean
+from isthmus.files import SUFFIX
 from isthmus.files.load import load
-from isthmus.files.save import SUFFIX, save
+from isthmus.files.save import save
 from isthmus.model.model import Model
 
 STUDIES = {

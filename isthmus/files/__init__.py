@@ -3,3 +3,6 @@
 Start with `load.py`, which recognises the format, and `save.py`, which has ours (one safetensors file).
 `objects.py` and `topology.py` turn networks and the static part of a model into plain data and back.
 """
+
+SUFFIX = ".safetensors"
+"""Of models that `save` writes."""

@@ -12,7 +12,7 @@ from isthmus import describe
 from isthmus.describe.files import MJCF_ROOTS, read_bytes, root_tag
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
-from isthmus.files.save import SUFFIX, read_bundle
+from isthmus.files import SUFFIX
 from isthmus.files.touching import ContactLike, GroundLike, PairsLike, with_contact_of_file
 from isthmus.model.compile import model_of
 from isthmus.model.contacts import Ground
@@ -69,6 +69,8 @@ def load(
             f"{str(path)!r} is a saved model, which stays as it is: base, ground, contact, pairs, repair and packages "
             "are for URDF and MJCF."
         )
+    from isthmus.files.save import read_bundle  # most files are no saved models
+
     return read_bundle(data, networks or {}, str(path))
 
 

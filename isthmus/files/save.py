@@ -34,6 +34,7 @@ from isthmus.describe.description import EXTRAS
 from isthmus.disk import check_target, opened, whole_file
 from isthmus.entry import check_arguments
 from isthmus.errors import BadFile, BadOption, IsthmusError
+from isthmus.files import SUFFIX
 from isthmus.files.objects import Damaged, Reader, Writer
 from isthmus.files.topology import from_topology, source_of, source_table, topology, with_extras
 from isthmus.model.arrays import is_traced
@@ -45,8 +46,6 @@ from isthmus.types import AnyArray
 
 FORMAT = 2
 """Raised where files change so that older versions could not read them; all older formats are read."""
-SUFFIX = ".safetensors"
-"""Of models that `save` writes."""
 KEY = "isthmus"
 OWN = "own:"
 """Before the kind of a network that is none of ours, in the blueprint of a file."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,7 +27,7 @@ CONTROL_SHAPES = {
 
 
 def _leaf(name: str) -> Callable[[Any], Any]:
-    return functools.partial(as_leaf, name=name)
+    return lambda x: as_leaf(x, name)
 
 
 @check_arguments

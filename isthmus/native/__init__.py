@@ -5,22 +5,28 @@ program itself), `passes` (program to smaller program), `targets` (LLVM, C), `ru
 NumPy or JAX function). Start with `runtime/compile.py` and `runtime/pipeline.py`.
 """
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-from isthmus.native.runtime.call import Native
-from isthmus.native.runtime.compile import compile
-from isthmus.native.runtime.jacobian import jacobian
-from isthmus.native.runtime.stats import Stats
+from isthmus.later import at_first_use
 
-_IN_C = ("CCode", "to_c")
-"""Names that load the backend for C."""
+if TYPE_CHECKING:
+    from isthmus.native.runtime.c_source import CCode
+    from isthmus.native.runtime.call import Native
+    from isthmus.native.runtime.compile import compile
+    from isthmus.native.runtime.jacobian import jacobian
+    from isthmus.native.runtime.stats import Stats
+    from isthmus.native.runtime.to_c import to_c
 
 __all__ = ["CCode", "Native", "Stats", "compile", "jacobian", "to_c"]
 
-
-def __getattr__(name: str) -> Any:
-    """What belongs to C, at its first use."""
-    if name not in _IN_C:
-        raise AttributeError(f"module 'isthmus.native' has no attribute {name!r}")
-    return getattr(import_module("isthmus.native.runtime.to_c"), name)
+__getattr__ = at_first_use(
+    __name__,
+    {
+        "CCode": "runtime.c_source",
+        "Native": "runtime.call",
+        "Stats": "runtime.stats",
+        "compile": "runtime.compile",
+        "jacobian": "runtime.jacobian",
+        "to_c": "runtime.to_c",
+    },
+)

@@ -16,7 +16,6 @@ import numpy as np
 from jaxtyping import Float
 
 from isthmus.errors import NotTranslatable
-from isthmus.native.runtime.call import Native
 
 BATCH = 64
 """Evaluations side by side under XLA: bounds the memory."""
@@ -61,6 +60,8 @@ def _is_reverse_only(refused: TypeError) -> bool:
 
 class _Native(Evaluator):
     def __init__(self, f: Callable, x: Vector) -> None:
+        from isthmus.native.runtime.call import Native
+
         make = functools.partial(Native, width=64, brief=True)  # they run a few times only
         self.gradient = make(jax.value_and_grad(f), (x,), label="reverse mode")
         try:

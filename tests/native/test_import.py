@@ -26,9 +26,10 @@ def loaded_by(code: str) -> list[str]:
 
 
 @pytest.mark.smoke
-def test_importing_native_loads_no_backend():
-    found = loaded_by("import isthmus.native")
+def test_importing_native_loads_no_backend_and_no_translator():
+    found = loaded_by("import isthmus.native; isthmus.native.Native")
     assert "isthmus.native.runtime.call" in found
+    assert "isthmus.native.tracing.translate" not in found
     assert not [
         name for name in found if name.startswith(("llvmlite", "isthmus.native.targets.c."))
     ]

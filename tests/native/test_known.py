@@ -12,7 +12,7 @@ import pytest
 
 import isthmus as ist
 from isthmus.native.ir.origins import PACKAGE
-from isthmus.native.runtime import call, codes
+from isthmus.native.runtime import codes, pipeline
 from isthmus.native.runtime.known import Facts, Known, digest
 from isthmus.simulate import engine
 
@@ -44,7 +44,7 @@ def test_the_second_process_neither_traces_nor_compiles(fresh, monkeypatch):
 
     first = work()
     fresh()
-    monkeypatch.setattr(call, "plan_of", nobody)
+    monkeypatch.setattr(pipeline, "plan_of", nobody)
     monkeypatch.setattr(codes, "object_of", nobody)
     again = work()
     assert jax.tree.structure(again) == jax.tree.structure(first)

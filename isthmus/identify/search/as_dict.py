@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from isthmus.distributed.job import named
 from isthmus.errors import BadOption
 from isthmus.schema import as_tuples, table_of
 
@@ -35,6 +34,8 @@ def in_words(data: dict[str, Any]) -> str:
 
 def from_dict(data: dict[str, Any]) -> Any:
     """What `as_dict` described."""
+    from isthmus.distributed.job import named  # only jobs and saved fits come here
+
     given = {name: value for name, value in data.items() if name != "search"}
     options = {n: from_dict(x) if isinstance(x, dict) else as_tuples(x) for n, x in given.items()}
     try:

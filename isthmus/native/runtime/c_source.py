@@ -14,7 +14,7 @@ import numpy as np
 from isthmus.disk import whole_file
 from isthmus.errors import BadFile, BadOption, did_you_mean
 from isthmus.native.passes.liveness import touched_buffers
-from isthmus.native.runtime.pipeline import Plan
+from isthmus.native.runtime.plan import Plan
 from isthmus.native.runtime.slots import Slot
 from isthmus.native.targets.c.files import header, test_program
 from isthmus.native.targets.c.function import Function

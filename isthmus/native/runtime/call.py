@@ -19,7 +19,7 @@ from isthmus.native.runtime.codes import Code
 from isthmus.native.runtime.cores import cores
 from isthmus.native.runtime.jax_call import as_jax
 from isthmus.native.runtime.known import Known
-from isthmus.native.runtime.pipeline import Plan, plan_of
+from isthmus.native.runtime.plan import Plan
 from isthmus.native.runtime.slots import (
     Station,
     checked,
@@ -30,7 +30,6 @@ from isthmus.native.runtime.slots import (
 )
 from isthmus.native.runtime.stats import Stats
 from isthmus.native.runtime.store import usable
-from isthmus.native.runtime.table import report
 from isthmus.native.targets import find, here
 from isthmus.native.targets.layout import CODES
 from isthmus.native.tracing.flat import Flat
@@ -111,6 +110,8 @@ class Native:
         """The traced function; one that was found on disk is traced only when its program is needed."""
         with self._lock:
             if self._plan is None:
+                from isthmus.native.runtime.pipeline import plan_of  # the whole translator
+
                 flat = self.flat
                 with self._phase():
                     self._plan = plan_of(
@@ -394,4 +395,6 @@ class Native:
 
     def __str__(self) -> str:
         """Operations by kind, and the lines of code that they come from."""
+        from isthmus.native.runtime.table import report
+
         return report(self.name, self.stats, self.plan.pruned, self.target.fuses())

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import gc
 import time
 from collections.abc import Callable, Generator, Sequence
-from typing import Any
 
 import jax
 import numpy as np
 
-from isthmus.native.ir.program import Program
 from isthmus.native.passes.prune import prune
 from isthmus.native.runtime.known import Facts
+from isthmus.native.runtime.plan import Plan
 from isthmus.native.runtime.stats import count
 from isthmus.native.targets.target import AbstractTarget
 from isthmus.native.tracing.translate import trace_jaxpr, translate
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """The program of a function, and what was found out on the way."""
-
-    pruned: Program
-    """Nothing idle is left; functions and products stand as they were written."""
-    program: Program
-    """As the target has prepared it."""
-    out_tree: Any
-    facts: Facts
-    seconds: float
 
 
 @contextlib.contextmanager
