@@ -10,7 +10,7 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadOption, BadStore
 from isthmus.identify.search.search import News
-from isthmus.identify.search.sparsify import held_out
+from isthmus.identify.search.sparsify_judge import Fitted, by_all, held_out, worse
 from isthmus.identify.search.sparsify_path import Penalty
 
 LOCAL = ist.LBFGS(steps=80)
@@ -112,9 +112,35 @@ def test_what_stays_zero_does_so_in_part_of_the_windows_and_of_their_steps(probl
 
 
 def test_windows_that_judge_are_spread_evenly():
-    assert np.flatnonzero(held_out(12, 0.25)).tolist() == [3, 7, 11]
+    assert np.flatnonzero(held_out(12, 0.25)[0]).tolist() == [3, 7, 11]
     with pytest.raises(BadOption, match="more than 2 windows"):
         held_out(2, 0.25)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.25, 0.3, 0.5, 0.75])
+def test_parts_of_the_windows_take_turns_to_judge(share):
+    parts = held_out(40, share)
+    assert len(parts) == int(1 / share)
+    assert parts.sum(axis=0).max() == 1
+    np.testing.assert_allclose(parts.mean(axis=1), share, atol=1 / 40)
+
+
+def test_a_window_is_judged_by_the_fit_without_it_and_a_little_by_those_with_it():
+    parts = np.array([[True, False], [False, True]])
+    found = by_all(np.array([[8.0, 1.0], [1.0, 8.0]]), parts)
+    np.testing.assert_allclose(found, 8.0**0.632)
+    np.testing.assert_allclose(by_all(np.array([[3.0, 5.0]]), np.ones((1, 2), bool)), [3.0, 5.0])
+
+
+def test_no_window_decides_alone_which_set_is_better():
+    rng = np.random.default_rng(0)
+    one = np.exp(0.1 + 0.1 * rng.normal(size=40))
+    fitted = lambda costs: Fitted(np.ones(1, bool), np.zeros(1), costs, 1.0)
+    assert worse(fitted(one), fitted(np.ones(40))) > 3.0
+    one[0] = np.exp(-40.0)
+    assert worse(fitted(one), fitted(np.ones(40))) > 3.0
+    one[0] = np.inf
+    assert worse(fitted(one), fitted(np.ones(40))) == np.inf
 
 
 def test_a_proximal_step_makes_exact_zeros_and_minimises():

@@ -6,8 +6,9 @@ shrink the first layer before it has a gradient. The path of the lasso then prop
 without a penalty, and windows that took no part say which is best. From there inputs are left out one by one as long as
 those windows are predicted as well, and what was lost comes back if they are predicted better with it. An input that
 was lost early may also take the place of one that does its work since then: such a set is fitted from the trained
-networks, as its neighbours may be stuck in another minimum. What is found for a set of inputs is decided by the set and
-the point that its fit begins with: a stopped run goes on by repeating its steps from the file of records.
+networks, as its neighbours may be stuck in another minimum. The windows are divided into parts that take turns to judge
+(`sparsify_judge`), as a quarter of them cannot tell a weak effect. What is found for a set of inputs is decided by the
+set and the point that its fit begins with: a stopped run goes on by repeating its steps from the file of records.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from isthmus.distributed.job import Job, Record, digest
 from isthmus.distributed.store import Store
@@ -38,18 +38,29 @@ from isthmus.identify.search.search import (
     silent,
 )
 from isthmus.identify.search.sparsify_inputs import Inputs, inputs_of
+from isthmus.identify.search.sparsify_judge import (
+    ERRORS,
+    Fitted,
+    Support,
+    by_all,
+    fewest,
+    held_out,
+    lowest,
+    worse,
+)
 from isthmus.identify.search.sparsify_path import path
 from isthmus.losses.penalties import huber
 
-ERRORS = 2.0
-"""Standard errors of the mean paired difference of log costs by which held-out windows must be predicted worse without
-an input for it to stay."""
 REFIT = LevenbergMarquardt(steps=12, tolerance=1e-4)
 """The search that fits a set of inputs that is tried: from a point that is nearly right, Gauss-Newton steps are few."""
-ERRORS_TO_RETURN = 3.0
-"""Standard errors by which they must be predicted better with a lost input: more, as the best of several is taken."""
+AGAIN = LevenbergMarquardt(steps=4, tolerance=1e-4)
+"""The search that fits it again without another part of the windows, from there."""
+CLEAR = 4.0
+"""Standard errors beyond which a set is worse even if few windows were asked, or its fit ended in a poor minimum."""
 HOPELESS = 8.0
 """Standard errors beyond which inputs that still remain are not left out any more."""
+DOUBTFUL = 1.0
+"""Standard errors from which a set that looks worse is fitted from a second point."""
 MOST_REFITS = 2
 """How often a set of inputs is fitted: a first time maybe from a point that is far off."""
 TRIED = 3
@@ -57,7 +68,6 @@ TRIED = 3
 SWAPPED = 2
 """Lost inputs that may take the place of others, and others whose place each may take."""
 TASK = "sparsify: one set of inputs"
-Support = Bool[np.ndarray, " inputs"]
 
 
 @check_arguments
@@ -75,7 +85,8 @@ class Sparsify(AbstractSearch):
     share: float = 0.5
     """Of the penalty on single weights; the rest is on all weights of an input together. 0: group lasso, 1: lasso."""
     heldout: float = 0.25
-    """Share of the windows, evenly spread, that judge sets of inputs; in the end all windows are fitted."""
+    """Share of the windows, evenly spread, that judge a fit; as many parts as there are take turns, and in the end all
+    windows are fitted."""
     store: str | Path | None = dataclasses.field(default=None, metadata=IDLE)
     """A file of records, written after each set of inputs."""
     resume: bool = dataclasses.field(default=False, metadata=IDLE)
@@ -113,41 +124,6 @@ class Sparsify(AbstractSearch):
         return dataclasses.replace(outcome, evaluations=used, seconds=time.perf_counter() - began)
 
 
-def held_out(count: int, share: float) -> Bool[np.ndarray, " windows"]:
-    """Which of `count` windows judge: one here and there, evenly spread."""
-    places = np.floor(share * np.arange(count + 1))
-    judged = np.diff(places) > 0
-    if not judged.any() or judged.all():
-        raise BadOption(
-            f"Sparsify with heldout={share:g} needs more than {count} windows: none would be left to fit or to judge. "
-            "Take shorter windows, or more motion."
-        )
-    return judged
-
-
-@dataclasses.dataclass(frozen=True)
-class Fitted:
-    """A set of inputs with the numbers that fit best, and the cost of each window that judges."""
-
-    support: Support
-    x: Float[np.ndarray, " n"]
-    costs: Float[np.ndarray, " windows"]
-
-    @property
-    def score(self) -> float:
-        """The mean logarithm of the costs; infinite where a simulation breaks down."""
-        return float(np.mean(np.log(self.costs)))
-
-
-def worse(one: Fitted, other: Fitted) -> float:
-    """By how many standard errors `one` predicts worse than `other`."""
-    if not np.isfinite(one.score) or not np.isfinite(other.score):
-        return np.inf if np.isfinite(other.score) else 0.0
-    d = np.log(one.costs) - np.log(other.costs)
-    error = np.std(d, ddof=1) / np.sqrt(len(d)) if len(d) > 1 else 0.0
-    return float(np.mean(d) / max(error, 1e-12))
-
-
 def without(support: Support, i: int) -> Support:
     """A set without one input."""
     less = support.copy()
@@ -167,18 +143,22 @@ class _Work:
     def __init__(
         self, options: Sparsify, evaluation: Evaluation, inputs: Inputs, listen: Listener
     ) -> None:
-        judged = held_out(evaluation.count, options.heldout)
+        parts = held_out(evaluation.count, options.heldout)
         self.options, self.evaluation, self.inputs, self.listen = (
             options,
             evaluation,
             inputs,
             listen,
         )
-        self.fitting = evaluation.of_windows(np.flatnonzero(~judged))
-        self.judging = evaluation.of_windows(np.flatnonzero(judged))
+        self.rest = [evaluation.of_windows(np.flatnonzero(~part)) for part in parts]
+        """For each part of the windows that judges, all others."""
+        self.fitting, judged = self.rest[0], parts.any(axis=0)
+        self.judging, self.parts = evaluation.of_windows(np.flatnonzero(judged)), parts[:, judged]
         self.known: dict[bytes, tuple[int, Fitted]] = {}
         """How often each set of inputs was fitted, and the last result."""
         self.best: Fitted | None = None
+        self.trained = np.zeros(evaluation.size)
+        """The numbers of the networks that read everything."""
         self.store: Store | None = None
 
     def open(self, starts: Points) -> None:
@@ -197,7 +177,7 @@ class _Work:
         """The set of inputs that predicts held-out windows with as few inputs as possible."""
         everything = np.ones(len(self.inputs.names), dtype=bool)
         trained = self.fit(everything, starts, self.options.local, "training")
-        self.best = trained
+        self.best, self.trained = trained, trained.x
         tried = [self.refit(everything, trained.x, "all inputs")]
         for k, x in enumerate(path(self.fitting, self.inputs, trained.x, self.options)):
             support = self.inputs.alive(x)
@@ -212,7 +192,7 @@ class _Work:
             now = self.best = self.eliminated(now)
             seen.add(now.support.tobytes())
             larger = self.enlarged(now, trained)
-            better = [fitted for fitted in larger if worse(now, fitted) > ERRORS_TO_RETURN]
+            better = [fitted for fitted in larger if worse(now, fitted) > ERRORS]
             other = lowest(better) if better else self.swapped(now, larger, trained)
             if other.support.tobytes() in seen:
                 return now
@@ -249,7 +229,7 @@ class _Work:
         return tried
 
     def swapped(self, now: Fitted, larger: list[Fitted], trained: Fitted) -> Fitted:
-        """The best of sets in which a lost input takes the place of another, if one predicts better than `now`."""
+        """The best of the set and others of its size, in which a lost input takes the place of another."""
         tried = [now]
         for more in sorted(larger, key=lambda fitted: fitted.score)[:SWAPPED]:
             old = [i for i in self._by_loss(more) if now.support[i] and not self.inputs.answer[i]]
@@ -291,7 +271,11 @@ class _Work:
     # one set of inputs ------------------------------------------------------------------------------------------
 
     def refit(self, support: Support, x: np.ndarray, note: str) -> Fitted:
-        """A set of inputs, fitted from `x`; asked again, once more, from the better one of `x` and what was found."""
+        """A set of inputs, fitted from `x`; asked again, once more, from the better one of `x` and what was found.
+
+        A set that looks a little worse than the best one is fitted from the trained networks too: from numbers of a set
+        that lost one input after the other, a fit may end in a poor minimum.
+        """
         key, zero = support.tobytes(), ~self.inputs.mask(support)
         tries, before = self.known.get(key, (0, None))
         if before is not None and tries >= MOST_REFITS:
@@ -302,15 +286,33 @@ class _Work:
             cost = self.fitting.cost(np.stack(starts))
             best = starts[int(np.nanargmin(np.where(np.isfinite(cost), cost, 1e300)))]
         found = self.fit(support, best[None], REFIT, note)
+        if self.best is not None and DOUBTFUL < worse(found, self.best, self.parts[0]) <= HOPELESS:
+            trained = np.where(zero, 0.0, self.trained)
+            if not np.array_equal(trained, best):
+                other = self.fit(support, trained[None], REFIT, note)
+                found = min(found, other, key=lambda fitted: fitted.cost)
+        found = self.crossed(found, note)
         self.known[key] = (tries + 1, found)
         return found
 
-    def fit(self, support: Support, starts: Points, local: AbstractSearch, note: str) -> Fitted:
-        """A set of inputs, fitted and judged; from the file of records, if it is there."""
+    def crossed(self, found: Fitted, note: str) -> Fitted:
+        """The same set, each part of the windows judged by a fit without it; not if the first part is bad enough."""
+        if self.best is not None and worse(found, self.best, self.parts[0]) > CLEAR:
+            return found
+        others = range(1, len(self.parts))
+        fits = [found, *(self.fit(found.support, found.x[None], AGAIN, note, k) for k in others)]
+        costs = by_all(np.stack([fitted.costs for fitted in fits]), self.parts)
+        return dataclasses.replace(found, costs=costs)
+
+    def fit(
+        self, support: Support, starts: Points, local: AbstractSearch, note: str, part: int = 0
+    ) -> Fitted:
+        """A set of inputs, fitted without a part of the windows; from the file of records, if it is there."""
         begun = {
             "inputs": support.tolist(),
             "starts": digest(starts.tolist()),
             "local": as_dict(local),
+            "without": part,
         }
         job = Job(TASK, begun)
         known: dict[str, Any] = {}
@@ -318,22 +320,22 @@ class _Work:
             known = self.store[job.key].result
             starts = np.array(known["x"])[None]
         if not known.get("complete"):
-            known = self._searched(support, starts, local, note)
+            known = self._searched(support, starts, local, note, part)
             if self.store is not None:
                 self.store.append([Record(job, known, 0.0)])
-        found = Fitted(support, np.array(known["x"]), np.array(known["costs"]))
+        found = Fitted(support, np.array(known["x"]), np.array(known["costs"]), known["cost"])
         if not known["complete"]:
             self.best = self.best or found
             raise KeyboardInterrupt
         return found
 
     def _searched(
-        self, support: Support, starts: Points, local: AbstractSearch, note: str
+        self, support: Support, starts: Points, local: AbstractSearch, note: str, part: int
     ) -> dict[str, Any]:
-        """The record of a set: its numbers, the costs of windows that judge, and whether the fit came to its end."""
+        """The record of a set: its numbers, the costs of all windows, and whether the fit came to its end."""
         zero = ~self.inputs.mask(support)
         found = local.search(
-            self.fitting.with_zeros(zero), np.where(zero, 0.0, starts), self._news(note)
+            self.rest[part].with_zeros(zero), np.where(zero, 0.0, starts), self._news(note)
         )
         self.evaluation.evaluations += found.evaluations
         x = np.where(zero, 0.0, found.x[found.best])
@@ -342,7 +344,8 @@ class _Work:
             costs = np.sum(huber(r[0], self.judging.plan.huber)[0], axis=(1, 2))
         costs = np.where(np.isfinite(costs), np.maximum(costs, 1e-300), np.inf)
         complete = Status.INTERRUPTED not in found.status
-        return {"x": x.tolist(), "costs": costs.tolist(), "complete": complete}
+        cost = float(found.cost[found.best])
+        return {"x": x.tolist(), "costs": costs.tolist(), "cost": cost, "complete": complete}
 
     def _news(self, note: str) -> Listener:
         """Progress of one set of inputs; how many sets there will be is not known."""
@@ -361,15 +364,3 @@ class _Work:
         x = best.x[None]
         cost = self.evaluation.cost(x)
         return Outcome(x, cost, (Status.INTERRUPTED,), (float(cost[0]),), 0, 0.0)
-
-
-def lowest(tried: list[Fitted]) -> Fitted:
-    """The set that predicts best."""
-    return min(tried, key=lambda fitted: fitted.score)
-
-
-def fewest(tried: list[Fitted]) -> Fitted:
-    """The set with the fewest inputs that does not predict worse than the best one."""
-    best = lowest(tried)
-    near = [fitted for fitted in tried if worse(fitted, best) <= ERRORS]
-    return min(near, key=lambda fitted: (int(fitted.support.sum()), fitted.score))
