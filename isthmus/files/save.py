@@ -13,7 +13,6 @@ import json
 import os
 import struct
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import jax
@@ -63,6 +62,8 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
     Classes of your own are saved by name: `load(path, networks={"MyNet": MyNet})`.
     """
+    from safetensors.numpy import save as write_tensors  # few programs need it
+
     if not isinstance(model, Model):
         raise BadOption(f"save takes a Model, not {type(model).__name__}.")
     check_target(path, (SUFFIX,))
@@ -85,7 +86,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     }
     arrays = {name: np.asarray(array, order="C") for name, array in writer.arrays.items()}
     header = {"content": content, "checksum": _checksum(content, arrays)}
-    data = import_module("safetensors.numpy").save(arrays, {KEY: _text(header)})
+    data = write_tensors(arrays, {KEY: _text(header)})
     with whole_file(path) as file:
         file.write(data)
 
@@ -154,11 +155,11 @@ def _model(data: bytes, networks: Mapping[str, Any], source: str) -> Model:
 
 def _opened(data: bytes, source: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What the header says, and the tensors."""
+    from safetensors.numpy import load as read_tensors  # few programs need it
+
     if not data:
         raise BadFile(f"{source!r} is empty.")
-    arrays = {
-        name: np.array(x) for name, x in import_module("safetensors.numpy").load(data).items()
-    }
+    arrays = {name: np.array(x) for name, x in read_tensors(data).items()}
     if any(array.dtype != np.float64 for array in arrays.values()):
         raise Damaged("its numbers are not float64")
     (length,) = struct.unpack("<Q", data[:8])

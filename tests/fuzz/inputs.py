@@ -113,7 +113,10 @@ def _with_digest(text: bytes, name: str, data: bytes) -> bytes:
 
 def _saved(name: str, data: bytes, rng: random.Random) -> bytes:
     """A saved model: any bytes, or its text changed and the checksum made anew."""
-    from isthmus.files.save import _checksum, read_tensors, write_tensors
+    from safetensors.numpy import load as read_tensors
+    from safetensors.numpy import save as write_tensors
+
+    from isthmus.files.save import _checksum
 
     if rng.random() < 0.4:
         return damaged_bytes(data, rng)
