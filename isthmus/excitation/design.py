@@ -74,8 +74,9 @@ def design(
     rng = np.random.default_rng(seed)
     with on_one_thread():
         with phase("random motions"):
-            others = _sorted(search, _randoms(search, rng))
+            others = _randoms(search, rng)
             _refuse_undetermined(about, others, search)
+            others = _sorted(search, others)
         with phase("the best motion"):
             best = _best(search, others, starts)
     if best is None:

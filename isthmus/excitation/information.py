@@ -56,7 +56,7 @@ class Information:
 def of_base(model: Model, joints: Sequence[str], noise: Any) -> Information:
     """Base parameters of measured torques."""
     sigma = np.asarray(noise, np.float64)
-    if sigma.shape not in ((), (model.dof,)) or not np.all((sigma > 0.0) & (sigma < np.inf)):
+    if sigma.shape not in ((), (model.dof,)) or not np.all((sigma > 1e-100) & (sigma < 1e100)):
         raise BadOption(
             f"noise of torques must be positive and finite, one number or {model.dof}, not {noise!r}."
         )

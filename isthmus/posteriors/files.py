@@ -63,8 +63,8 @@ def load(folder: Path) -> dict[str, Any]:
         f"it lacks {name!r}." for name, ndim in SHAPES.items()
         if name not in arrays or arrays[name].ndim != ndim or arrays[name].dtype.kind != "f"
     ]  # fmt: skip
-    if not faults and arrays["samples"].shape[1] != len(told["names"]):
-        faults.append("it has another number of names than of columns.")
+    if not faults and {len(told["names"]), len(told["units"])} != {arrays["samples"].shape[1]}:
+        faults.append("it has another number of names or units than of columns.")
     if faults:
         raise BadFile(f"{folder / TEXT} is damaged: {faults[0]} Run the posterior again.")
     part = lambda first: {

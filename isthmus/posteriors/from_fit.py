@@ -39,6 +39,10 @@ def posterior_of(fit: AbstractFit, count: int, seed: int = 0) -> Posterior:
             "the fit changed no number of the mechanism, so that there is nothing to draw."
         )
     found = parameters(fit.model, None, of_model, lambda model: {})
+    if missing := [name for name in found.names if name not in fit.estimates]:
+        raise BadFile(
+            f"the fit is damaged: {missing[0]!r} was free and has no estimate. Fit again."
+        )
     places = [list(fit.estimates).index(name) for name in found.names]
     C = np.nan_to_num(fit.covariance[np.ix_(places, places)], posinf=0.0, neginf=0.0)
     errors = np.array([fit.estimates[name].error for name in found.names])

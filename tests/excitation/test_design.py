@@ -207,6 +207,7 @@ def test_a_motion_begins_where_it_is_told(rods):
         ({"limits": LIMITS, "seed": -1}, BadOption, "seed must be a whole number from 0"),
         ({"limits": LIMITS, "aim": "A"}, BadOption, "aim must be 'D' or 'E'"),
         ({"limits": LIMITS, "noise": -1.0}, BadOption, "noise of torques must be positive"),
+        ({"limits": LIMITS, "noise": 1e-320}, BadOption, "noise of torques must be positive"),
         ({"limits": LIMITS, "free": "start/velocity"}, BadFree, "cannot be designed for 'start/velocity'"),
     ],
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import warnings
 from collections.abc import Callable
 
@@ -25,6 +26,7 @@ from isthmus.errors import (
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.identify.search.search import Status
 from isthmus.posteriors import infer, nuts
+from isthmus.posteriors.from_fit import posterior_of
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +98,21 @@ def test_a_posterior_on_disk_is_the_same(found, tmp_path):
 def test_what_is_no_posterior_on_disk_is_refused(found, tmp_path):
     with pytest.raises(MissingFile, match=r"has no posterior\.json"):
         ist.Posterior.load(tmp_path)
-    found.save(tmp_path)
+    text = found.save(tmp_path) / "posterior.json"
+    text.write_text(json.dumps(json.loads(text.read_text()) | {"units": []}))
+    with pytest.raises(BadFile, match="another number of names or units"):
+        ist.Posterior.load(tmp_path)
     (tmp_path / "posterior.json").write_text('{"format": "isthmus posterior 1"}')
     with pytest.raises(BadFile, match="is damaged: names is missing"):
         ist.Posterior.load(tmp_path)
+
+
+def test_a_fit_without_an_estimate_of_what_was_free_is_refused():
+    rod = ist.library.pendulum(1)
+    log = ist.rollout(rod, ist.State([1.0], [0.0]), None, 0.01, steps=40)
+    fit = ist.fit(ist.Problem(rod, log, free=["link/rod_1/mass"], loss=ist.OneStep()))
+    with pytest.raises(BadFile, match="'link/rod_1/mass' was free and has no estimate"):
+        posterior_of(dataclasses.replace(fit, estimates={}), 3)
 
 
 def test_models_stand_side_by_side_and_predict_bands(found):
