@@ -96,6 +96,17 @@ def is_folder(path: PathLike) -> bool:
         raise BadFile(f"{str(path)!r} cannot be the name of a file: {reason}.") from None
 
 
+def made_folder(path: PathLike) -> Path:
+    """The folder `path`, made if need be."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as failed:  # a null in the name is a ValueError
+        reason = failed.strerror if isinstance(failed, OSError) else failed
+        raise BadFile(f"the folder {str(path)!r} cannot be made: {reason}.") from None
+    return folder
+
+
 @contextlib.contextmanager
 def whole_file(path: PathLike) -> Generator[IO[bytes], None, None]:
     """A file to write that appears under its name when it is complete, and never in part."""

@@ -209,6 +209,8 @@ def test_a_name_that_no_file_can_have_is_refused(name):
     assert len(str(caught.value)) < 1000
     with pytest.raises(BadFile):
         ist.Fit.load(name)
+    with pytest.raises(BadFile, match="cannot be made"):
+        fit().save(name)
 
 
 def test_a_damaged_text_of_a_fit_names_what_is_wrong(tmp_path):

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from tyro.conf import arg
 
-from isthmus.cli.output import in_background, made_folder, say, show, working
+from isthmus.cli.output import in_background, say, show, working
+from isthmus.disk import made_folder
 
 BAR = 30
 """Columns of the longest bar."""

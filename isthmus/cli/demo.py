@@ -7,7 +7,8 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from isthmus.cli.output import in_background, made_folder, opened, say, working
+from isthmus.cli.output import in_background, opened, say, working
+from isthmus.disk import made_folder
 
 
 @dataclasses.dataclass(frozen=True)

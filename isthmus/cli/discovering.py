@@ -7,9 +7,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from isthmus.cli.output import in_background, made_folder, say, show, working
+from isthmus.cli.output import in_background, say, show, working
 from isthmus.discovery.discover import discover
 from isthmus.discovery.result import RECORD, Discovery
+from isthmus.disk import made_folder
 from isthmus.errors import BadFile
 from isthmus.interrupts import postponed
 from isthmus.report.discovery_page import export_discovery

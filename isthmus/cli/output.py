@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from isthmus.errors import BadFile
+from isthmus.disk import made_folder
 from isthmus.phases import Phase, listening, repeating
 
 Result = TypeVar("Result")
@@ -99,16 +99,6 @@ def target(out: str, name: str) -> Path:
     """
     is_folder = out.endswith(("/", os.sep)) or Path(out).is_dir()
     return made_folder(out) / name if is_folder else Path(out)
-
-
-def made_folder(path: str) -> Path:
-    """The folder `path`, made if need be."""
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as failed:
-        raise BadFile(f"the folder {path!r} cannot be made: {failed.strerror}.") from None
-    return folder
 
 
 def opened(page: Path) -> bool:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from rich.text import Text
 
-from isthmus.cli.output import in_background, made_folder, show, working
+from isthmus.cli.output import in_background, show, working
 from isthmus.cli.predict import NUMBERS, PICTURE
-from isthmus.disk import whole_file
+from isthmus.disk import made_folder, whole_file
 from isthmus.errors import BadInput, BadLog
 from isthmus.figures.plot import save_figure
 from isthmus.figures.prediction import plot_prediction

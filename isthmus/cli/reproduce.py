@@ -8,7 +8,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from isthmus.cli.output import in_background, made_folder, say, working
+from isthmus.cli.output import in_background, say, working
+from isthmus.disk import made_folder
 
 
 @dataclasses.dataclass(frozen=True)

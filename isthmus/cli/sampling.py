@@ -8,7 +8,8 @@ from typing import Literal
 
 from rich.text import Text
 
-from isthmus.cli.output import in_background, made_folder, say, show, working
+from isthmus.cli.output import in_background, say, show, working
+from isthmus.disk import made_folder
 from isthmus.errors import BadFile, BadOption, FitWarning
 from isthmus.identify.answer.files import TEXT as FIT
 from isthmus.identify.fit import Fit

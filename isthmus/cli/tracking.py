@@ -10,9 +10,10 @@ from rich.text import Text
 
 from isthmus.cli.models import load_model
 from isthmus.cli.numbers import named_or_number
-from isthmus.cli.output import in_background, made_folder, say, show, working
+from isthmus.cli.output import in_background, say, show, working
 from isthmus.cli.track import PICTURE, TABLE, Track
 from isthmus.data.read import read_motion
+from isthmus.disk import made_folder
 from isthmus.errors import BadLog
 from isthmus.figures.plot import save_figure
 from isthmus.identify.logs.log import read

@@ -59,7 +59,7 @@ def unit_of(name: str, x: np.ndarray) -> str | None:
 
 def in_seconds(x: np.ndarray, scale: float) -> np.ndarray:
     """Stamps times `scale`: exact where they count from a date, else in float64."""
-    if not len(x) or not abs(float(x[0])) * scale > EPOCH:
+    if not len(x) or not EPOCH < abs(float(x[0])) * scale < np.inf:
         return as_float(x) * scale
     # repr(scale) is 1e-09, which float64 only comes near to; str(0.1) recovers what a float64 was read from
     factor = Decimal(repr(scale))

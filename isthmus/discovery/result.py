@@ -16,7 +16,7 @@ from isthmus.blueprint.wire import Wire
 from isthmus.discovery.curves import curve
 from isthmus.discovery.formula import Formula, find_formula
 from isthmus.discovery.stages import Stand
-from isthmus.disk import check_target, whole_file
+from isthmus.disk import check_target, made_folder, whole_file
 from isthmus.entry import check_arguments
 from isthmus.errors import BadFile, BadOption
 from isthmus.networks.recipes import MLP
@@ -143,8 +143,7 @@ class Discovery(Shown):
     @check_arguments
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Writes `discovery.json` into a folder and returns its path."""
-        path = Path(folder) / RECORD
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = made_folder(folder) / RECORD
         whole = dataclasses.asdict(dataclasses.replace(self, stand=None))
         plain = {name: whole[name] for name in PARTS}
         with whole_file(path) as file:

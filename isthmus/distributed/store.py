@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from isthmus.disk import made_folder
 from isthmus.distributed.job import Record
 from isthmus.errors import BadStore
 
@@ -35,7 +36,7 @@ class Store:
             raise BadStore(
                 f"{self.path} holds an earlier run: go on with it (resume=True), or take another file."
             )
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        made_folder(self.path.parent)
         self.file = open(self.path, "a+b")  # noqa: SIM115 - it stays open as long as the store
         try:
             _lock(self.file, self.path)

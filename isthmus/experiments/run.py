@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from isthmus.disk import whole_file
+from isthmus.disk import made_folder, whole_file
 from isthmus.errors import BadFile, BadOption, did_you_mean
 from isthmus.files import SUFFIX
 from isthmus.files.load import load
@@ -157,7 +157,7 @@ def saved(name: str, folder: Path | None) -> tuple[dict[str, Model], dict[str, A
 
 def write(name: str, settings: Settings, result: Result, folder: Path) -> None:
     """`tables.txt`, `numbers.json`, a PNG for each figure, a file for each model; the same of what was judged."""
-    folder.mkdir(parents=True, exist_ok=True)
+    made_folder(folder)
     said = {
         "study": name, "seed": settings.seed, "quick": settings.quick, "options": dict(settings.options),
     }  # fmt: skip

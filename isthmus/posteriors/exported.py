@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from isthmus.disk import safe_stem, whole_file
+from isthmus.disk import is_folder, made_folder, safe_stem, whole_file
 from isthmus.errors import BadFile, ExportWarning
 from isthmus.export.mjcf import export_mjcf
 from isthmus.export.urdf import export_urdf
@@ -29,9 +29,9 @@ def write(
     to: str,
 ) -> Path:
     """Writes each model and the index; what the format cannot express is told once, with how many models have it."""
-    if (folder / INDEX).exists():
+    if is_folder(folder) and (folder / INDEX).exists():
         raise BadFile(f"{str(folder)!r} holds models already: give another folder, or remove them.")
-    folder.mkdir(parents=True, exist_ok=True)
+    made_folder(folder)
     export, ending = WRITERS[to]
     text = io.StringIO()
     index = csv.writer(text, lineterminator="\n")

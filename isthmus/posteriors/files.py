@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from isthmus import schema as t
-from isthmus.disk import is_folder, opened, whole_file
+from isthmus.disk import is_folder, made_folder, opened, whole_file
 from isthmus.errors import BadFile, MissingFile
 from isthmus.files.load import load as load_model
 from isthmus.files.save import save as save_model
@@ -30,7 +30,7 @@ SHAPES = {"samples": 2, "points": 2, "modes": 2, "weights": 1}
 
 def save(posterior: Any, folder: Path) -> Path:
     """Writes the three files; the text last."""
-    folder.mkdir(parents=True, exist_ok=True)
+    made_folder(folder)
     save_model(posterior.model, folder / MODEL)
     arrays = {name: getattr(posterior, name) for name in SHAPES}
     arrays |= {f"leaf/{name}": x for name, x in posterior.stack.leaves.items()}

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from isthmus.disk import whole_file
+from isthmus.disk import made_folder, whole_file
 from isthmus.entry import check_arguments
 from isthmus.errors import warn_renamed
 from isthmus.identify.fit import Fit
@@ -77,7 +77,7 @@ def page(
 def write_page(path: str | os.PathLike[str], make: Callable[[], str], what: str = "page") -> Path:
     """Writes the text that `make` returns, in a folder that is made if need be, and returns its path."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    made_folder(target.parent)
     with phase(f"writing the {what}"):
         text = make()
     with whole_file(target) as file:

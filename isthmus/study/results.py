@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from isthmus.disk import is_folder, safe_stem, whole_file
+from isthmus.disk import is_folder, made_folder, safe_stem, whole_file
 from isthmus.errors import BadFile, BadOption, IsthmusError
 from isthmus.export.mjcf import export_mjcf
 from isthmus.export.urdf import export_urdf
@@ -124,8 +124,4 @@ def make_folder(study: Study, *, resume: bool, replace: bool) -> Path:
             f"{str(folder)!r} holds an earlier fit: --resume goes on from it, --replace overwrites it, --out FOLDER "
             "puts the new one elsewhere."
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as failed:
-        raise BadFile(f"the folder {str(folder)!r} cannot be made: {failed.strerror}.") from None
-    return folder
+    return made_folder(folder)

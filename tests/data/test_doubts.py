@@ -180,6 +180,13 @@ def test_stamps_since_1970_are_counted_from_the_first_row(tmp_path):
     assert "1700000000.000 s" in " ".join(motion.notes)
 
 
+def test_a_first_stamp_that_is_infinite_is_refused(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("t,q1,q2\ninf,0.0,0.0\n1.7e9,0.0,0.0\n")
+    with pytest.raises(ist.IsthmusError, match="time"):
+        ist.read_motion(path)
+
+
 def test_a_log_whose_positions_and_velocities_are_in_degrees_is_noticed(tmp_path):
     log = changed(q1=deg, v1=lambda x: 4.0 * deg(x), q2=lambda x: x)
     with pytest.warns(DataWarning, match="turns a second: is it in degrees"):

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from isthmus import schema as t
-from isthmus.disk import is_folder, opened, whole_file
+from isthmus.disk import is_folder, made_folder, opened, whole_file
 from isthmus.errors import BadFile, BadOption, MissingFile
 from isthmus.files.load import load as load_model
 from isthmus.files.save import save as save_model
@@ -47,7 +47,7 @@ TEXT, ARRAYS, MODEL = "fit.json", "fit.npz", "model.safetensors"
 
 def save(fit: AbstractFit, folder: Path) -> Path:
     """Writes the three files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    made_folder(folder)
     save_model(fit.model, folder / MODEL)
     with whole_file(folder / ARRAYS) as file:
         np.savez_compressed(file, covariance=fit.covariance, correlations=fit.correlations, x=fit.x)
