@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float
 
 from isthmus.contact.box_friction import box_moved, impulses_in_box, swept_in_box
 from isthmus.contact.meeting import Meeting
+from isthmus.contact.moving_as import moving_as
 from isthmus.contact.solve import FOUND, SOLVED, Impulses, Square, following, impulses
 from isthmus.record import Record
 from isthmus.types import AnyArray, Joints, Scalar
@@ -152,18 +153,7 @@ def _in_box(
     c, friction, active = problem.c, problem.friction, problem.active
     implicit = lambda: box_moved(A, answer.p, w, friction, active)
     through = lambda: swept_in_box(meeting.mobility(), c, friction, active, method.sweeps)
-    return _moving_as(answer.p, jax.lax.cond(answer.off < SOLVED, implicit, through))
-
-
-@jax.custom_jvp
-def _moving_as(x: AnyArray, same: AnyArray) -> AnyArray:
-    """`x`, with the derivative of `same`, which has the same value."""
-    return x
-
-
-@_moving_as.defjvp
-def _moving_as_jvp(primals: tuple, tangents: tuple) -> tuple:
-    return primals[0], tangents[1]
+    return moving_as(answer.p, jax.lax.cond(answer.off < SOLVED, implicit, through))
 
 
 def _work(meeting: Meeting, w: Impulses, p: Impulses) -> Scalar:

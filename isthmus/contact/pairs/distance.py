@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
+from isthmus.contact.moving_as import moving_as
 from isthmus.contact.pairs.closed import UP, unit
 from isthmus.contact.pairs.patches import moving
 from isthmus.contact.pairs.solids import Solid
@@ -68,22 +69,11 @@ def nearest(a: Solid, b: Solid) -> tuple[AnyArray, AnyArray, AnyArray]:
     if "cylinder" in (a.kind, b.kind):
         turned, p, q = moving(a, b, n, on_a, on_b, weights)
         mean = lambda points: jnp.sum(weights[:, None] * points, axis=0)
-        return _following(n, turned), _following(mean(on_a), p), _following(mean(on_b), q)
-    weights = _following(weights, _weights(on_a - on_b, weights, shift))
+        return moving_as(n, turned), moving_as(mean(on_a), p), moving_as(mean(on_b), q)
+    weights = moving_as(weights, _weights(on_a - on_b, weights, shift))
     mean = lambda points: jnp.sum(weights[:, None] * points, axis=0)
     again = _normal(on_a - on_b - shift[None], weights, n)
-    return _following(n, again), mean(on_a), mean(on_b)
-
-
-@jax.custom_jvp
-def _following(x: AnyArray, same: AnyArray) -> AnyArray:
-    """`x`, with the derivative of `same`, which has the same value."""
-    return x
-
-
-@_following.defjvp
-def _following_jvp(primals: tuple, tangents: tuple) -> tuple:
-    return primals[0], tangents[1]
+    return moving_as(n, again), mean(on_a), mean(on_b)
 
 
 def _weights(W: AnyArray, weights: AnyArray, shift: AnyArray) -> AnyArray:
