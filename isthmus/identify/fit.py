@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -287,14 +287,12 @@ def warnings_of(
     found = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
     found += list(known.undetermined)
     if known.doubtful:
-        first, more = list(known.doubtful)[:MAX_NAMED], len(known.doubtful) - MAX_NAMED
-        names = ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
+        names = _first_of(known.doubtful)
         found.append(f"{names}: doubtful, as the model lacks something: {known.lacking}.")
     if known.by_prior:
-        first, more = known.by_prior[:MAX_NAMED], len(known.by_prior) - MAX_NAMED
-        names = ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
         found.append(
-            f"{names}: the data tell hardly anything about them; values and errors are those of the prior."
+            f"{_first_of(known.by_prior)}: the data tell hardly anything about them; values and errors are those of "
+            "the prior."
         )
     # where the error is infinite, a sentence of known.undetermined says so
     said = {*known.by_prior, *(name for name, e in estimates.items() if np.isinf(e.error))}
@@ -312,6 +310,13 @@ def warnings_of(
     if status not in (Status.CONVERGED, Status.INTERRUPTED):
         found.append(f"the search did not converge: {status.value}.")
     return tuple(found)
+
+
+def _first_of(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    every = list(names)
+    more = len(every) - MAX_NAMED
+    return ", ".join([*every[:MAX_NAMED], *([f"and {more} more"] if more > 0 else [])])
 
 
 def what_would_determine(name: str, known: Sensitivity, names: Sequence[str]) -> str:
