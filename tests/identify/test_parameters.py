@@ -133,6 +133,7 @@ def test_weights_of_networks_are_free_by_the_name_of_their_wire(key):
         ([ist.Free("link/*/mass"), ist.Free("link/rod_1/mass")], "'link/rod_1/mass' is free twice"),
         ([ist.Free("link/*/inertial", low=0.0)], "log-Cholesky and takes no bounds"),
         ([ist.Free("link/*/mass", low=[0.1, 0.2])], "has 3 numbers"),
+        ([ist.Free("link/*/mass", prior=np.ones(4))], "has 3 numbers, but 4 were given"),
         ([ist.Free("delay/joint/position")], "needs low= and high="),
         ([ist.Free("offset/joint/torque")], "is not compared"),
         ([ist.Free("delay/joint/positon", low=0.0, high=0.1)], "'joint/positon' is not compared"),

@@ -84,6 +84,10 @@ class Group:
         value = (self.default_low if side == "low" else np.inf) if given is None else given
         return spread(self.free, value, self.start.shape)
 
+    def prior_spread(self) -> np.ndarray:
+        """Standard deviation of each number's prior; infinite: none."""
+        return spread(self.free, self.free.spread(), self.start.shape)
+
     def scale(self) -> np.ndarray:
         """Size of each number, from its start and its bounds."""
         width = self.bound("high") - self.bound("low")

@@ -75,7 +75,7 @@ class Parameters:
     def prior(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and precision of each entry of `z`; a precision of zero is no prior."""
         mean = _joined(g.free.centre(g.start) for g in self.groups) / self.scale
-        spread = _joined(np.broadcast_to(g.free.spread(), g.start.shape) for g in self.groups)
+        spread = _joined(group.prior_spread() for group in self.groups)
         return mean, np.square(self.scale / spread)
 
     @property
@@ -234,7 +234,7 @@ def _refuse_faults(groups: Sequence[Group]) -> None:
         if twice := sorted(seen & set(group.labels)):
             faults.append(f"{twice[0]!r} is free twice; leave one of the two out.")
         seen |= set(group.labels)
-        low, high = group.bound("low"), group.bound("high")
+        low, high, _ = group.bound("low"), group.bound("high"), group.prior_spread()
         if np.any(low < group.least):
             faults.append(
                 f"{group.free.name!r} has low={low.min():g}, but no mechanism has one below {group.least:g}: "
