@@ -122,6 +122,8 @@ class Joint:
     """By how much dry friction at rest exceeds that of sliding [N·m or N]."""
     stiction_speed: Numbers | Number = 0.1
     """Speed at which stiction has fallen by the factor e [rad/s or m/s]."""
+    stiction_exponent: Numbers | Number = 2.0
+    """Shape of this fall: 2 is a bell; 1 (Tustin) and less fall steeply from rest and end slowly."""
     load_friction: Numbers | Number = 0.0
     """Dry friction for each N·m (or N) of the motor torque."""
     bristle_deflection: Numbers | Number = 0.0
@@ -146,7 +148,7 @@ class Joint:
 
 
 EXTRAS = (
-    "stiction", "stiction_speed", "load_friction", "bristle_deflection", "torque_offset",
+    "stiction", "stiction_speed", "stiction_exponent", "load_friction", "bristle_deflection", "torque_offset",
     "cogging_sin", "cogging_cos", "cogging_periods", "motor_constant",
     "play",
 )  # fmt: skip

@@ -16,6 +16,8 @@ from isthmus.types import AnyArray, Coordinates, Joints, Number, Scalar
 
 LOAD_CORNER = 1e-3
 """Motor torque within which the growth of friction with it sets in smoothly [N·m, N]."""
+STRIBECK_CORNER = 1e-16
+"""Square of the speed, as a share of `stiction_speed`, within which the fall of stiction is rounded."""
 
 
 @entry
@@ -73,15 +75,23 @@ def passive_slope(
 def friction_limit(model: Model, v: Joints, load: Joints | None = None) -> AnyArray:
     """The largest dry friction at this speed and under this motor torque [N·m, N].
 
-    It is `friction + stiction · exp(−(v / stiction_speed)²) + load_friction · |load|` (Stribeck; Armstrong-Hélouvry,
-    Dupont and Canudas de Wit 1994), with the corner of `|load|` rounded.
+    It is `friction + stiction · stribeck + load_friction · |load|`, with the corner of `|load|` rounded.
     """
     limit = model.joint_friction
     if model.sticking:
-        limit = limit + model.joint_stiction * jnp.exp(-jnp.square(v / model.joint_stiction_speed))
+        limit = limit + model.joint_stiction * stribeck(model, v)
     if model.load_rubbing and load is not None:
         limit = limit + model.joint_load_friction * rounded_load(load)
     return limit
+
+
+def stribeck(model: Model, v: Joints) -> AnyArray:
+    """The share of stiction that is left at this speed, 1 at rest: `exp(−|v / stiction_speed| ^ stiction_exponent)`.
+
+    Stribeck's curve (Armstrong-Hélouvry, Dupont and Canudas de Wit 1994), rounded at rest.
+    """
+    square = jnp.square(v / model.joint_stiction_speed) + STRIBECK_CORNER
+    return jnp.exp(-(square ** (0.5 * model.joint_stiction_exponent)))
 
 
 @exact

@@ -57,6 +57,9 @@ class JointFields(Topology):
     joint_stiction_speed: PerDof = _dof_leaf(
         "stiction_speed", "rad/s|m/s", "speed at which stiction has fallen by the factor e"
     )
+    joint_stiction_exponent: PerDof = _dof_leaf(
+        "stiction_exponent", "1", "shape of this fall: 2 is a bell, less is steeper at rest"
+    )
     joint_load_friction: PerDof = _dof_leaf(
         "load_friction", "1", "dry friction for each N·m of the motor torque"
     )

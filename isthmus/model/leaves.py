@@ -55,6 +55,7 @@ SWITCHED_BY = {
     "joint/limit_damping": "joint/upper",
     "joint/limit_width": "joint/upper",
     "joint/stiction_speed": "joint/stiction",
+    "joint/stiction_exponent": "joint/stiction",
     "joint/cogging_periods": "joint/cogging_sin",
 }
 """Leaves without a switch of their own that have no effect where that of another one is off."""

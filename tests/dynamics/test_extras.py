@@ -18,6 +18,7 @@ from isthmus.dynamics.passive import (
     cogging_torque,
     passive_slope,
     passive_torque,
+    stribeck,
     transmitted_torque,
 )
 from isthmus.dynamics.smooth import dead_zone
@@ -27,7 +28,8 @@ from isthmus.networks.signals import NO_SIGNALS
 from isthmus.simulate.accelerate import accelerate, needed_torque
 
 NUMBERS = {
-    "friction": 0.4, "friction_speed": 0.05, "stiction": 0.7, "stiction_speed": 0.3, "load_friction": 0.15,
+    "friction": 0.4, "friction_speed": 0.05, "stiction": 0.7, "stiction_speed": 0.3,
+    "stiction_exponent": 0.8, "load_friction": 0.15,
     "torque_offset": 0.25, "cogging_sin": 0.3, "cogging_cos": -0.2, "cogging_periods": 6.0, "motor_constant": 0.6,
     "stiffness": 1.5, "play": 0.1, "bristle_deflection": 0.01,
 }  # fmt: skip
@@ -62,7 +64,9 @@ def test_every_extra_number_stands_in_the_model_and_is_switched_on():
 
 def test_the_torque_is_the_closed_form():
     n = NUMBERS
-    limit = n["friction"] + n["stiction"] * np.exp(-((V / n["stiction_speed"]) ** 2))
+    limit = n["friction"] + n["stiction"] * np.exp(
+        -(np.abs(V / n["stiction_speed"]) ** n["stiction_exponent"])
+    )
     limit = limit + n["load_friction"] * np.sqrt(TAU**2 + LOAD_CORNER**2)
     angle = n["cogging_periods"] * Q * np.array([[1.0, 2.0 * np.pi]])  # in a turn, in a metre
     ripple = n["cogging_sin"] * np.sin(angle) + n["cogging_cos"] * np.cos(angle)
@@ -86,6 +90,16 @@ def test_stiction_is_largest_at_rest_and_gone_at_speed():
     at_rest, sliding = (np.abs(PASSIVE(dry, zero, v, zero)) for v in (slow, fast))
     np.testing.assert_allclose(at_rest, 0.4 + 0.7 * np.exp(-0.25))
     np.testing.assert_allclose(sliding, 0.4)
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0, 2.0])
+def test_stiction_of_any_exponent_is_whole_at_rest_and_has_derivatives_there(exponent):
+    dry = robot(stiction=0.7, stiction_speed=0.3, stiction_exponent=exponent)
+    share = jax.jit(jax.value_and_grad(lambda m, v: jnp.sum(stribeck(m, v)), argnums=(0, 1)))
+    value, (by_model, by_speed) = share(dry, jnp.zeros(2))
+    np.testing.assert_allclose(value, 2.0, rtol=2e-4)
+    for slope in (by_speed, by_model.joint_stiction_speed, by_model.joint_stiction_exponent):
+        assert np.isfinite(slope).all()
 
 
 def test_cogging_is_the_slope_of_its_potential():

@@ -21,7 +21,7 @@ from isthmus.describe.options import must_be_one_of
 from isthmus.dynamics.exact import exact
 from isthmus.dynamics.jacobians import link_jacobians
 from isthmus.dynamics.kinematics import forward_kinematics
-from isthmus.dynamics.passive import rounded_load, taut
+from isthmus.dynamics.passive import rounded_load, stribeck, taut
 from isthmus.dynamics.rnea import inverse_dynamics_at, link_accelerations
 from isthmus.model.coordinates import minus
 from isthmus.model.model import Model
@@ -70,7 +70,7 @@ def regressor(
         "armature": a,
         "damping": v,
         "friction": sign,
-        "stiction": sign * jnp.exp(-jnp.square(v / jnp.asarray(model.joint_stiction_speed))),
+        "stiction": sign * stribeck(model, v),
         "load_friction": sign * rounded_load(0.0 * v if load is None else load),
         "stiffness": taut(model, minus(model, q, jnp.asarray(model.joint_rest_position))),
         "offset": jnp.ones_like(v),
