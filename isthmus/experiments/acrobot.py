@@ -320,7 +320,8 @@ def numbers_table(parts: dict[str, Part]) -> Table:
     """What was identified from all runs, in SI units; then by how much torques are late, and the zeros."""
     every = [name for part in parts.values() for name in part.whole.estimates]
     names = [name for name in dict.fromkeys(every) if not name.startswith("offset/")]
-    cell = lambda e: "–" if e is None else f"{e.value:.4g} ± {e.error:.1g}"
+    told = lambda e: f"± {e.error:.1g}" if np.isfinite(e.error) else "(at a bound)"
+    cell = lambda e: "–" if e is None else f"{e.value:.4g} {told(e)}"
     rows = [
         (name, *(cell(part.whole.estimates.get(name)) for part in parts.values()))
         for name in names

@@ -12,7 +12,7 @@ from scipy.signal import savgol_filter
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.errors import BadOption
-from isthmus.experiments.acrobot_model import LEAD, ROW, STARTS, STICKING, TERMS, Lab, made
+from isthmus.experiments.acrobot_model import FALLING, LEAD, ROW, STARTS, STICKING, TERMS, Lab, made
 from isthmus.experiments.quiet import Values, found_values, quiet_fit
 from isthmus.experiments.run import Settings
 from isthmus.identify.fit import Fit
@@ -34,6 +34,8 @@ DOUBT, DELAY = 0.05, 0.01
 """How far an encoder's zero may be off [rad] where friction holds the arm; by how much torques may be late [s]."""
 PINNED = 1e-9
 """A prior so narrow that a number stays where it is, in the same program."""
+STEEP = {"stiction[0]": 0.12, "stiction[1]": 0.12, "stiction_speed": 0.15, "stiction_exponent": 2.0}
+"""Another start of fits with stiction [N·m, N·m, rad/s, 1]."""
 GAIN, SPARSE = 0.99, 4
 """A term is kept that lowers the cost at least so much; while terms are chosen, one window in so many is used."""
 CALIBRATED = 1000
@@ -42,8 +44,8 @@ BOUNDS = {
     "moment": (0.01, 0.5), "inertia": (0.005, 0.3), "damping": (0.0, 0.5),
     "friction": (0.0, 0.5), "armature": (0.0, 0.05), "lag": (0.0, 2 * LEAD * ROW),
 }  # fmt: skip
-SPEEDS = (0.05, 5.0)
-"""Bounds of the speed of stiction [rad/s], one for both joints."""
+SPEEDS, EXPONENTS = (0.05, 5.0), (0.5, 2.0)
+"""Bounds of the speed of stiction [rad/s] and of its exponent, one for both joints."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,14 +105,17 @@ def identified(
 def with_terms(
     lab: Lab, runs: Sequence[Run], settings: Settings, terms: Sequence[str], plain: Values
 ) -> Values:
-    """The better of two fits with `terms`: from the numbers without them, and from those of few windows.
+    """The best of several fits with `terms`: from the numbers without them, and from those of few windows.
 
-    Stiction has several minima.
+    Stiction has several minima: one more fit begins with a stiction that is large and only there near rest.
     """
     if not terms:
         return plain
     few = identified(lab, runs, settings, terms, sparse=SPARSE, near=plain.numbers)
-    found = [identified(lab, runs, settings, terms, near=start.numbers) for start in (plain, few)]
+    starts = [plain.numbers, few.numbers]
+    if "stiction" in terms:
+        starts.append(plain.numbers | STEEP)
+    found = [identified(lab, runs, settings, terms, near=start) for start in starts]
     return min(found, key=lambda values: values.loss)
 
 
@@ -128,7 +133,8 @@ def problem_of(
     start = lab.numbers() | {term: [STARTS[term]] * 2 for term in terms}
     bounds = BOUNDS | {term: TERMS[term] for term in terms}
     if "stiction" in terms:
-        start["stiction_speed"], bounds["stiction_speed"] = STICKING, SPEEDS
+        start |= {"stiction_speed": STICKING, "stiction_exponent": FALLING}
+        bounds |= {"stiction_speed": SPEEDS, "stiction_exponent": EXPONENTS}
     priors = {"lag": DELAY if lag else PINNED}
     free = [
         Free(n, low=low, high=high, start=start[n], shape=np.shape(start[n]), prior=priors.get(n))

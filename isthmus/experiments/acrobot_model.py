@@ -17,17 +17,17 @@ LEAD = 3
 """Rows by which torques are brought forward, so that a delay of the motors can be negative, too."""
 GEAR, SLOW = 6.0, 0.05
 """Gear ratio; speed [rad/s] below which dry friction is not full."""
-STICKING = 0.5
-"""Speed [rad/s] at which stiction has fallen by the factor e, where a fit with stiction begins."""
+STICKING, FALLING = 0.5, 1.0
+"""Speed [rad/s] at which stiction has fallen by the factor e, and the exponent of this fall, where a fit with stiction
+begins."""
 TERMS = {
     "load_friction": (0.0, 0.9), "bristle_deflection": (2e-4, 0.05), "stiction": (0.0, 0.5),
-    "torque_offset": (-0.2, 0.2),
 }  # fmt: skip
 """Terms of both joints that training runs may choose, and their bounds."""
 STARTS = {
-    "load_friction": 0.02, "bristle_deflection": 0.002, "stiction": 0.03, "torque_offset": 0.01,
+    "load_friction": 0.02, "bristle_deflection": 0.002, "stiction": 0.03,
 }  # fmt: skip
-"""Where fits of these terms begin [1, rad, N·m, N·m]."""
+"""Where fits of these terms begin [1, rad, N·m]."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +77,8 @@ def made(lab: Lab, p: Mapping[str, Any]) -> Model:
         robot.add_joint_revolute(
             f"joint_{k + 1}", "upper" if k else None, link, position=(0.0, 0.0, -k * lab.length), axis=(0.0, 1.0, 0.0),
             damping=p["damping"][k], friction=p["friction"][k], friction_speed=SLOW, armature=rotors[k],
-            stiction_speed=p.get("stiction_speed", STICKING), **{term: p[term][k] for term in TERMS if term in p},
+            stiction_speed=p.get("stiction_speed", STICKING), stiction_exponent=p.get("stiction_exponent", FALLING),
+            **{term: p[term][k] for term in TERMS if term in p},
         )  # fmt: skip
         robot.add_actuator_torque(f"joint_{k + 1}", delay=p["lag"], delay_steps=2 * LEAD + 2)
     return robot.model()
