@@ -11,6 +11,7 @@ from __future__ import annotations
 import concurrent.futures
 import dataclasses
 import multiprocessing
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from isthmus.experiments.push_figures import draw_errors, draw_paths
 from isthmus.experiments.push_fits import (
     Line,
     Numbers,
+    Parts,
     by_shape,
     cross_validated,
     fitted,
@@ -46,15 +48,13 @@ QUASISTATIC = Line("quasi-static", quasistatic=True)
 ANALYTIC = Line("analytic")
 HYBRID = "hybrid"
 NEW = "hybrid_new"
-"""The hybrid for a shape that was not learned from: shared numbers, and a network if it helps shapes left out."""
+"""The hybrid for a shape that was not learned from, chosen by shapes left out."""
 LEARN = 2 / 3
 """Share of the pushes of each seen shape that are learned from."""
 QUICK = 4
 """Pushes of each shape that the small version takes."""
-LOADS = (0.1, 0.05, 0.2)
-"""Weights of the load of each object among which cross-validation chooses; without a choice, the first."""
-FREE_LOADS = 0.02
-"""Weight of the load of an object that is fitted alone."""
+SERIES = (0.03, 0.02, 0.05)
+"""Weights of the number of each series among which cross-validation chooses; the small version takes the first."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Plan:
     """Of a search."""
     fold_steps: int
     folds: int
-    loads: tuple[float, ...]
+    series: tuple[float, ...]
     networks: tuple[str, ...]
     cases: int
     """How many shapes are left out in turn."""
@@ -115,24 +115,23 @@ def study(settings: Settings) -> Result:
     cases, final = found[:-1], found[-1]
     for case in cases:
         settings.say(f"without {case.unseen}: {case.chosen[HYBRID].name}; {_said(case)}")
-    crossed = [crossed_table([*cases, final])] if any(final.crossed.values()) else []
     tables = (
-        errors_table(cases, pushes), ratios_table(cases), cases_table(cases), *crossed, numbers_table(final),
-        *([] if settings.quick else [alone_table(pushes, plan.steps)]),
+        errors_table(cases, pushes), ratios_table(cases), cases_table(cases), crossed_table([*cases, final]),
+        numbers_table(final), own_table(final, pushes),
     )  # fmt: skip
-    numbers = plain_numbers(cases, final)
+    numbers = plain_numbers(cases, final) | {"shapes": pushes.kinds}
     models = {name: model_of(pushes, line_of(name, final), n) for name, n in final.numbers.items()
               if name != QUASISTATIC.name}  # fmt: skip
     return Result(tables, numbers, figures(cases, pushes), notes(cases), models)
 
 
 def planned(settings: Settings) -> Plan:
-    """The sizes, small for `--quick`; `--set network=no` leaves networks and their cross-validation out."""
+    """The sizes, small for `--quick`; `--set network=no` leaves networks out."""
     quick = settings.quick
     network = str(settings.option("network", "yes")) != "no"
     return Plan(
-        steps=int(settings.option("steps", 1 if quick else 10)), fold_steps=1 if quick else 4,
-        folds=2 if quick else 3, loads=LOADS[:1] if quick or not network else LOADS,
+        steps=int(settings.option("steps", 1 if quick else 10)), fold_steps=1 if quick else 5,
+        folds=2 if quick else 3, series=SERIES[:1] if quick else SERIES,
         networks=(("tip",) if quick else tuple(push_model.NETWORKS)) if network else (),
         cases=int(settings.option("cases", 1 if quick else 99)),
         workers=int(settings.option("workers", 1)), seed=settings.seed,
@@ -148,12 +147,14 @@ def _case(job: tuple[Pushes, str | None, Plan]) -> Case:
     else:
         learn, test = split(pushes, seen, LEARN, plan.seed)
     part = pushes.pick(learn)
-    found = {HYBRID: chosen_line(part, plan), NEW: chosen_new(part, plan)}
+    found = {
+        HYBRID: best(part, folds(part, plan.folds), plan),
+        NEW: best(part, by_shape(part), plan),
+    }
     chosen = {name: line for name, (line, _) in found.items()}
     lines = {QUASISTATIC.name: QUASISTATIC, ANALYTIC.name: ANALYTIC, **chosen}
-    numbers: dict[str, Numbers] = {}
-    for name, line in lines.items():
-        numbers[name] = learned(line, part, plan.steps, numbers.get(ANALYTIC.name))
+    fits = {line: learned(line, part, plan.steps) for line in dict.fromkeys(lines.values())}
+    numbers = {name: fits[line] for name, line in lines.items()}
     off = []
     for rows, hybrid in ((test, HYBRID), (pushes.of([unseen] if unseen else []), NEW)):
         some = pushes.pick(rows)
@@ -165,51 +166,31 @@ def _case(job: tuple[Pushes, str | None, Plan]) -> Case:
     return Case(unseen or "none", off[0], off[1], crossed, chosen, numbers, test)
 
 
-def learned(line: Line, pushes: Pushes, steps: int, analytic: Numbers | None) -> Numbers:
-    """The numbers of a line, from those of the analytic one; a network comes last."""
-    if line == ANALYTIC and analytic is not None:
-        return analytic
-    if line.network is not None and line.loads is not None:
-        analytic = fitted(dataclasses.replace(line, network=None), pushes, steps, analytic)
-    return fitted(line, pushes, steps, None if line.quasistatic else analytic)
+def learned(line: Line, pushes: Pushes, steps: int) -> Numbers:
+    """The numbers of a line; a network comes last."""
+    if line.network is None:
+        return fitted(line, pushes, steps)
+    plain = fitted(dataclasses.replace(line, network=None), pushes, steps)
+    return fitted(line, pushes, steps, plain)
 
 
-def chosen_line(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]]:
-    """The hybrid line with the least error by cross-validation; without a choice, none is made."""
-    loads = [Line(f"loads {x:g}", loads=x) for x in plan.loads]
-    if len(loads) == 1 and not plan.networks:
-        return loads[0], {}
-    parts = folds(pushes, plan.folds)
-    crossed: dict[str, np.ndarray] = {}
-    found: dict[str, list[Numbers]] = {}
-    starts, crossed[ANALYTIC.name] = cross_validated(
-        ANALYTIC, pushes, parts, plan.fold_steps, [None] * len(parts)
-    )
-    for line in loads:
-        found[line.name], crossed[line.name] = cross_validated(
-            line, pushes, parts, plan.fold_steps, starts
-        )
-    best = min(loads, key=lambda line: cost(crossed[line.name]))
-    nets = with_networks(best, plan)
-    for line in nets:
-        _, crossed[line.name] = cross_validated(
-            line, pushes, parts, plan.fold_steps, found[best.name]
-        )
-    return min([best, *nets], key=lambda line: cost(crossed[line.name])), crossed
-
-
-def chosen_new(pushes: Pushes, plan: Plan) -> tuple[Line, dict[str, np.ndarray]]:
-    """The line without loads that predicts shapes best that it was not fitted to."""
-    parts, nets = by_shape(pushes), with_networks(ANALYTIC, plan)
-    if not parts or not nets:
+def best(pushes: Pushes, parts: Parts, plan: Plan) -> tuple[Line, dict[str, np.ndarray]]:
+    """The line with the least error by cross-validation, and the mean squares of all; a network comes last."""
+    if not parts:
         return ANALYTIC, {}
     crossed: dict[str, np.ndarray] = {}
-    starts, crossed[ANALYTIC.name] = cross_validated(
-        ANALYTIC, pushes, parts, plan.fold_steps, [None] * len(parts)
-    )
-    for line in nets:
-        _, crossed[line.name] = cross_validated(line, pushes, parts, plan.fold_steps, starts)
-    return min([ANALYTIC, *nets], key=lambda line: cost(crossed[line.name])), crossed
+    found: dict[Line, list[Numbers]] = {}
+
+    def least(lines: list[Line], starts: Sequence[Numbers | None]) -> Line:
+        for line in lines:
+            found[line], crossed[line.name] = cross_validated(
+                line, pushes, parts, plan.fold_steps, starts
+            )
+        return min(found, key=lambda line: cost(crossed[line.name]))
+
+    series = [Line(f"series {x:g}", series=x) for x in plan.series]
+    plain = least([ANALYTIC, *series], [None] * len(parts))
+    return least(with_networks(plain, plan), found[plain]), crossed
 
 
 def with_networks(line: Line, plan: Plan) -> list[Line]:
@@ -238,7 +219,7 @@ def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]
     lines |= {name: Line(**numbers["chosen"][name]) for name in (HYBRID, NEW)}
     found = numbers["fitted"]
     paths = {name: predicted(line, found[name], pushes) for name, line in lines.items()}
-    new = np.array([f"load_{name}_x" not in found[HYBRID] for name in pushes.names])
+    new = np.array([name not in numbers["shapes"] for name in pushes.names])
     paths[HYBRID][new] = paths.pop(NEW)[new]
     off = {name: squares(q, pushes) for name, q in {STILL: never_moves(pushes), **paths}.items()}
     rows = [
@@ -328,16 +309,20 @@ def crossed_table(cases: list[Case]) -> Table:
     return Table(title, ("left out", "for", "candidate", "error", "cost", ""), tuple(rows))
 
 
-def alone_table(pushes: Pushes, steps: int) -> Table:
-    """What nine numbers of each shape miss of the very pushes that they are fitted to."""
-    line, off = Line("alone", loads=FREE_LOADS), {}
-    for name in pushes.kinds:
-        part = pushes.pick(pushes.of([name]))
-        off[name] = squares(predicted(line, fitted(line, part, steps), part), part)
-    off["all"] = np.concatenate(list(off.values()))
-    rows = [(name, str(len(x)), _shown(x)) for name, x in off.items()]
-    title = "each shape fitted alone, its frictions and loads free: error of the same pushes"
-    return Table(title, ("shape", "pushes", "error"), tuple(rows))
+def own_table(final: Case, pushes: Pushes) -> Table:
+    """What the fits to all pushes miss of these very pushes."""
+    names = (ANALYTIC.name, HYBRID)
+    off = {
+        n: squares(predicted(line_of(n, final), final.numbers[n], pushes), pushes) for n in names
+    }
+    parts = {name: pushes.of([name]) for name in pushes.kinds} | {"all": np.arange(len(pushes))}
+    rows = [
+        (name, str(len(part)), *(_shown(off[n][part]) for n in names))
+        for name, part in parts.items()
+    ]
+    return Table(
+        "fitted to all pushes: error of the same pushes", ("shape", "pushes", *names), tuple(rows)
+    )
 
 
 def numbers_table(final: Case) -> Table:
@@ -377,8 +362,9 @@ def figures(cases: list[Case], pushes: Pushes) -> dict[str, Any]:
 def notes(cases: list[Case]) -> tuple[str, ...]:
     """What the numbers say."""
     count = lambda name: sum(case.chosen[name].network is not None for case in cases)
+    learned = lambda name: sum(case.chosen[name].series is not None for case in cases)
     return (
-        f"Of {len(cases)} cases, the hybrid has a network in {count(HYBRID)} for seen shapes, beside the learned load "
-        f"of each object, and in {count(NEW)} for a new shape. A new shape has no learned load; without a network the "
-        "hybrid is the analytic model there.",
+        f"Of {len(cases)} cases, the hybrid has a number for each series in {learned(HYBRID)} for seen shapes and in "
+        f"{learned(NEW)} for a new shape, where it predicts the mean over the series that it knows. It has a network "
+        f"in {count(HYBRID)} and in {count(NEW)}.",
     )

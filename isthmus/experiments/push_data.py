@@ -42,6 +42,8 @@ class Pushes:
 
     names: tuple[str, ...]
     """The shape of each."""
+    series: tuple[str, ...]
+    """The series of each: pushes of one shape at one speed."""
     shapes: dict[str, Shape]
     objects: np.ndarray
     """x, y [m] and angle [rad], (pushes, ROWS, 3)."""
@@ -57,8 +59,8 @@ class Pushes:
         """Some of them."""
         some = lambda xs: tuple(xs[i] for i in which)
         return Pushes(
-            some(self.names), self.shapes, self.objects[which], some(self.times), some(self.tips)
-        )
+            some(self.names), some(self.series), self.shapes, self.objects[which], some(self.times), some(self.tips)
+        )  # fmt: skip
 
     def of(self, names: tuple[str, ...] | list[str]) -> np.ndarray:
         """The pushes of some shapes."""
@@ -74,7 +76,9 @@ def recorded(path: str) -> Pushes:
     """All pushes of a gathered file."""
     motions = read_motion(path, dataset="mit_push")
     motions = motions if isinstance(motions, list) else [motions]
-    names = tuple(m.about.name.split(":")[2].split(",")[0] for m in motions)
+    labels = [m.about.name.split(":")[2].split(",") for m in motions]
+    names = tuple(shape for shape, *_ in labels)
+    series = tuple(f"{shape}_{speed.removeprefix('v=')}" for shape, speed, *_ in labels)
     corners = outlines(Path(path))
     if missing := sorted(set(names) - set(corners)):
         raise BadFile(
@@ -88,7 +92,7 @@ def recorded(path: str) -> Pushes:
         np.stack([np.interp(r, x, column) for column in p[:, :3].T], axis=1)
         for r, x, p in zip(rows, t, q, strict=True)
     ])  # fmt: skip
-    return Pushes(names, shapes, objects, tuple(t), tuple(p[:, 3:5] for p in q))
+    return Pushes(names, series, shapes, objects, tuple(t), tuple(p[:, 3:5] for p in q))
 
 
 def shape_of(name: str, outline: np.ndarray) -> Shape:

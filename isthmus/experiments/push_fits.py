@@ -10,7 +10,7 @@ import numpy as np
 
 from isthmus.experiments import push_model, push_quasistatic
 from isthmus.experiments.push_data import UNITS, Pushes, squares
-from isthmus.experiments.push_model import LOAD, load_names, weights_of
+from isthmus.experiments.push_model import SERIES, series_names, weights_of
 from isthmus.experiments.push_tip import calibrated
 from isthmus.experiments.tosses_model import Number
 from isthmus.identify.evaluate.abstract_evaluation import AbstractEvaluation, Normal
@@ -25,12 +25,17 @@ EVERY = 4
 """Of the rows that are compared, a search takes one in so many."""
 WEIGHT_STEP, WEIGHTS = 0.3, 0.3
 """First step of a weight of a network, and the weight of its distance from its start."""
+SCAN = np.arange(-8.0, 8.5, 2.0)
+"""Where the number of a series is tried before a search, in its first steps: paths jump where a tip begins to slide, so
+that derivatives at zero say little of what is far."""
 SLIPPERY = 0.6
 """A second search starts with so much of the friction at the tip: whether the tip sticks or slides decides where a
 search ends."""
 
 Numbers = dict[str, float]
 Batch = dict[str, np.ndarray]
+Parts = list[tuple[np.ndarray, np.ndarray]]
+"""(pushes to fit, pushes to score) of a cross-validation."""
 Predict = Callable[[Pushes, Batch], np.ndarray]
 
 
@@ -39,8 +44,8 @@ class Line:
     """A simulator of pushes: what is free, and how strongly each number is held at its start."""
 
     name: str
-    loads: float | None = None
-    """Weight of the load of each object; None: all objects carry their load alike."""
+    series: float | None = None
+    """Weight of what each series adds to the spread of the load; None: all objects carry their load alike."""
     network: str | None = None
     quasistatic: bool = False
 
@@ -51,12 +56,12 @@ class Line:
             return push_quasistatic.predict
         return functools.partial(push_model.predict, network=self.network)
 
-    def free(self, names: list[str]) -> dict[str, tuple[Number, float]]:
+    def free(self, pushes: Pushes) -> dict[str, tuple[Number, float]]:
         """The free numbers, and the weight of each one's distance from its start."""
         shared = push_quasistatic.NUMBERS if self.quasistatic else push_model.NUMBERS
         found = {name: (number, PRIOR) for name, number in shared.items()}
-        if self.loads is not None:
-            found |= dict.fromkeys(load_names(names), (LOAD, self.loads))
+        if self.series is not None:
+            found |= dict.fromkeys(series_names(pushes), (SERIES, self.series))
         if self.network is not None:
             found |= {
                 name: (Number(w, WEIGHT_STEP), WEIGHTS) for name, w in weights_of(self.network).items()
@@ -137,24 +142,51 @@ def fitted(line: Line, pushes: Pushes, steps: int, start: Numbers | None = None)
 
     Without a network, the better of two searches.
     """
-    free = line.free(pushes.kinds)
+    free = line.free(pushes)
     given = start or {}
     sticky = {name: given.get(name, number.start) for name, (number, _) in free.items()}
     friction = "friction" if line.quasistatic else "tip_friction"
     paths = Paths(line, free, calibrated(pushes), pushes)
     starts = [sticky, {**sticky, friction: SLIPPERY * sticky[friction]}][: 1 if line.network else 2]
     Z = np.array([[_coordinate(free[n][0], x) for n, x in numbers.items()] for numbers in starts])
+    if line.series is not None and not any(name in given for name in series_names(pushes)):
+        Z = np.stack([scanned(paths, z) for z in Z])
     outcome = LevenbergMarquardt(steps=steps, tolerance=1e-5).search(paths, Z)
     return {name: float(x[outcome.best]) for name, x in paths.at(outcome.x).items()}
 
 
+def scanned(paths: Paths, z: np.ndarray) -> np.ndarray:
+    """A point of a search with the best number of `SCAN` for each series, whose pushes alone depend on it."""
+    columns = {name: k for k, name in enumerate(paths.numbers)}
+    own = {name: columns[name] for name in series_names(paths.pushes)}
+    Z = np.repeat(z[None], len(SCAN), axis=0)
+    Z[:, list(own.values())] = SCAN[:, None]
+    poses = paths.line.predict(paths.pushes, paths.at(Z))
+    off = np.stack([np.sum(squares(q, paths.pushes) / np.square(UNITS), axis=1) for q in poses])
+    found = z.copy()
+    for name, k in own.items():
+        mine = [f"series_{x}" == name for x in paths.pushes.series]
+        cost = off[:, mine].sum(axis=1) / len(paths.pushes) + np.square(paths.weight[k] * SCAN)
+        found[k] = SCAN[np.argmin(cost)]
+    return found
+
+
 def predicted(line: Line, numbers: Numbers, pushes: Pushes) -> np.ndarray:
-    """Poses (pushes, ROWS, 3)."""
-    return line.predict(pushes, {name: np.array([x]) for name, x in numbers.items()})[0]
+    """Poses (pushes, ROWS, 3); of a series that was not learned from, the mean over those that were."""
+    known = [x for name, x in numbers.items() if name.startswith("series_")]
+    plain = {name: x for name, x in numbers.items() if not name.startswith("series_")}
+    made = line.predict(pushes, {name: np.array([x]) for name, x in numbers.items()})[0]
+    new = np.flatnonzero([f"series_{name}" not in numbers for name in pushes.series])
+    if not known or not len(new):
+        return made
+    spread = plain.pop("spread") + np.array(known)
+    batch = {name: np.full(len(known), x) for name, x in plain.items()}
+    made[new] = line.predict(pushes.pick(new), {**batch, "spread": spread}).mean(axis=0)
+    return made
 
 
-def folds(pushes: Pushes, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(pushes to fit, pushes to score): each push is scored once, and each shape is in every fold."""
+def folds(pushes: Pushes, parts: int) -> Parts:
+    """Each push is scored once, and each shape is in every fold."""
     order = np.concatenate([np.arange(len(pushes.of([name]))) for name in pushes.kinds])
     rank = np.empty(len(pushes), dtype=int)
     rank[np.concatenate([pushes.of([name]) for name in pushes.kinds])] = order
@@ -163,8 +195,8 @@ def folds(pushes: Pushes, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
     ]
 
 
-def by_shape(pushes: Pushes) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(pushes to fit, pushes to score) for each shape left out; of a single shape, none."""
+def by_shape(pushes: Pushes) -> Parts:
+    """Each shape left out in turn; of a single shape, none."""
     if len(pushes.kinds) < 2:
         return []
     own = [pushes.of([name]) for name in pushes.kinds]
@@ -172,8 +204,7 @@ def by_shape(pushes: Pushes) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def cross_validated(
-    line: Line, pushes: Pushes, parts: list[tuple[np.ndarray, np.ndarray]], steps: int,
-    starts: Sequence[Numbers | None],
+    line: Line, pushes: Pushes, parts: Parts, steps: int, starts: Sequence[Numbers | None]
 ) -> tuple[list[Numbers], np.ndarray]:  # fmt: skip
     """The numbers found for each of the parts, and mean squares (pushes, 2) of pushes that they have not seen."""
     found, off = [], np.zeros((len(pushes), 2))

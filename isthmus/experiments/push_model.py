@@ -57,9 +57,8 @@ NUMBERS = {
 }  # fmt: skip
 """Free numbers that all objects share, besides those of the tip, which are measured: friction at the tip and its speed
 [m/s], friction of the ground, and whether the load is near the rim (above zero) or the middle."""
-LOADS = ("x", "y", "spread", "long", "cross")
-"""Free numbers of one object: to which side its load leans, how far and along which axis it is spread."""
-LOAD = Number(0.0, 0.3, -3.0, 3.0)
+SERIES = Number(0.0, 0.5, -6.0, 6.0)
+"""What a series of pushes adds to `spread`."""
 GROUND_SPEED, STIFFNESS, DAMPING = 0.01, 3e4, 10.0
 """Speed [m/s] within which the ground's friction is smoothed; spring of the tip [N/m], and its damping [s/m]."""
 READS = ("contact/velocity", "contact/normal_force", "contact/depth", "contact/point")
@@ -73,9 +72,9 @@ NETWORKS = {
 the ground, place."""
 
 
-def load_names(names: list[str]) -> list[str]:
-    """The free numbers of some objects."""
-    return [f"load_{name}_{which}" for name in names for which in LOADS]
+def series_names(pushes: Pushes) -> list[str]:
+    """The free numbers of the series of some pushes."""
+    return [f"series_{name}" for name in sorted(set(pushes.series))]
 
 
 def sizes(pushes: Pushes) -> tuple[int, int]:
@@ -148,19 +147,11 @@ def sole_points(outline: np.ndarray) -> np.ndarray:
     return points
 
 
-def loads(shape: Shape, name: str, numbers: dict[str, np.ndarray]) -> np.ndarray:
+def loads(shape: Shape, series: str, numbers: dict[str, np.ndarray]) -> np.ndarray:
     """The force [N] on each point under an object, (points of the search, points of the sole)."""
-    x, y = sole_points(shape.outline).T
-    square = x * x + y * y
-    mean = np.mean(square)
-    parts = {
-        "x": x / mean**0.5, "y": y / mean**0.5, "spread": square / mean - 1.0, "long": (x * x - y * y) / mean,
-        "cross": 2.0 * x * y / mean,
-    }  # fmt: skip
-    power = numbers["spread"][:, None] * (square / mean - 1.0)
-    for which, part in parts.items():
-        power = power + numbers.get(f"load_{name}_{which}", np.zeros(1))[:, None] * part
-    share = np.exp(power)
+    square = np.sum(np.square(sole_points(shape.outline)), axis=1)
+    spread = numbers["spread"] + numbers.get(f"series_{series}", np.zeros(1))
+    share = np.exp(spread[:, None] * (square / np.mean(square) - 1.0))
     return shape.mass * GRAVITY * share / share.sum(axis=1, keepdims=True)
 
 
@@ -179,11 +170,14 @@ def built(pushes: Pushes, numbers: dict[str, np.ndarray], network: str | None = 
     leaves["shape_size"][:, model.shape_names.index("tip"), 0] = spread(numbers["radius"])
     rows = len(model.contact_kinds)
     ground = np.arange(rows) < sole
-    pressed = {n: loads(pushes.shapes[n], n, numbers) / DEPTH for n in set(pushes.names)}
+    pressed = {
+        series: loads(pushes.shapes[name], series, numbers) / DEPTH
+        for name, series in set(zip(pushes.names, pushes.series, strict=True))
+    }
     stiffness = np.full((count, many, rows), STIFFNESS)
     stiffness[..., :sole] = 0.0
-    for i, name in enumerate(pushes.names):
-        stiffness[:, i, : pressed[name].shape[1]] = pressed[name]
+    for i, series in enumerate(pushes.series):
+        stiffness[:, i, : pressed[series].shape[1]] = pressed[series]
     friction = np.where(
         ground, numbers["ground_friction"][:, None], numbers["tip_friction"][:, None]
     )
