@@ -20,6 +20,7 @@ from isthmus.errors import BadOption
 from isthmus.experiments import push_model
 from isthmus.experiments.push_data import (
     Pushes,
+    clearly_less,
     cost,
     never_moves,
     ratio,
@@ -175,22 +176,30 @@ def learned(line: Line, pushes: Pushes, steps: int) -> Numbers:
 
 
 def best(pushes: Pushes, parts: Parts, plan: Plan) -> tuple[Line, dict[str, np.ndarray]]:
-    """The line with the least error by cross-validation, and the mean squares of all; a network comes last."""
+    """The simplest line that no other one clearly beats in cross-validation, and the mean squares of all.
+
+    Numbers of series, and after them a network, are taken where the error falls by more than one standard error.
+    """
     if not parts:
         return ANALYTIC, {}
     crossed: dict[str, np.ndarray] = {}
     found: dict[Line, list[Numbers]] = {}
 
-    def least(lines: list[Line], starts: Sequence[Numbers | None]) -> Line:
-        for line in lines:
-            found[line], crossed[line.name] = cross_validated(
-                line, pushes, parts, plan.fold_steps, starts
-            )
-        return min(found, key=lambda line: cost(crossed[line.name]))
+    def score(line: Line, starts: Sequence[Numbers | None]) -> None:
+        found[line], crossed[line.name] = cross_validated(
+            line, pushes, parts, plan.fold_steps, starts
+        )
 
+    def better(simple: Line, lines: list[Line], starts: Sequence[Numbers | None]) -> Line:
+        for line in lines:
+            score(line, starts)
+        least = min(lines, key=lambda line: cost(crossed[line.name]), default=simple)
+        return least if clearly_less(crossed[least.name], crossed[simple.name]) else simple
+
+    score(ANALYTIC, [None] * len(parts))
     series = [Line(f"series {x:g}", series=x) for x in plan.series]
-    plain = least([ANALYTIC, *series], [None] * len(parts))
-    return least(with_networks(plain, plan), found[plain]), crossed
+    plain = better(ANALYTIC, series, [None] * len(parts))
+    return better(plain, with_networks(plain, plan), found[plain]), crossed
 
 
 def with_networks(line: Line, plan: Plan) -> list[Line]:

@@ -155,7 +155,18 @@ def rms(found: np.ndarray) -> tuple[float, float]:
 
 def cost(found: np.ndarray) -> float:
     """One number for the errors of many pushes."""
-    return float(np.mean(np.sum(found / np.square(UNITS), axis=-1)))
+    return float(np.mean(costs(found)))
+
+
+def costs(found: np.ndarray) -> np.ndarray:
+    """One number for the errors of each push."""
+    return np.sum(found / np.square(UNITS), axis=-1)
+
+
+def clearly_less(ours: np.ndarray, others: np.ndarray) -> bool:
+    """Whether our errors are smaller by more than one standard error of the mean difference, push by push."""
+    gain = costs(others) - costs(ours)
+    return len(gain) > 1 and bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
 def never_moves(pushes: Pushes) -> np.ndarray:

@@ -14,6 +14,7 @@ from isthmus.experiments import push, push_model, push_quasistatic, push_tip
 from isthmus.experiments.push_data import (
     ROWS,
     Pushes,
+    clearly_less,
     cost,
     never_moves,
     ratio,
@@ -150,6 +151,16 @@ def test_errors_are_root_mean_squares_on_one_axis_and_failures_count_as_far(made
     np.testing.assert_allclose(rms(squares(np.full_like(moved, np.nan), made)), (100.0, 90.0))
     half = ratio(squares(made.objects + 0.5 * (moved - made.objects), made), squares(moved, made))
     np.testing.assert_allclose(half, 0.5)
+
+
+def test_errors_are_clearly_less_only_beyond_their_scatter():
+    others = np.random.default_rng(0).uniform(1.0, 2.0, (12, 2))
+    assert clearly_less(0.9 * others, others)
+    one = others.copy()
+    one[0] *= 0.01  # a single push is better
+    assert not clearly_less(one, others)
+    assert not clearly_less(others, others)
+    assert not clearly_less(0.5 * others[:1], others[:1])
 
 
 def test_each_push_is_judged_or_learned_from_and_scored_once(made):
