@@ -22,6 +22,7 @@ from isthmus.identify.answer.alignment import shifts
 from isthmus.identify.answer.curvature import bend_of_fit
 from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.edges import edges
+from isthmus.identify.answer.local_minimum import lower_minimum
 from isthmus.identify.answer.missing import Missing, missing
 from isthmus.identify.answer.motion_hint import MotionHint, motion_hint, poorly_known
 from isthmus.identify.answer.quality import errors_of, poor_fit, scale_of_torques
@@ -253,9 +254,19 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
             known = known.widened(max(heldout[n][1] / max(e[1], 1e-300) for n, e in errors.items()))
     at_edge, status = edges(parameters, x[:p], starts[0, :p]), outcome.status[outcome.best]
     status = Status.AT_EDGE if at_edge and status is Status.CONVERGED else status
+    bent = bend_of_fit(evaluation, x, known.noise) if computed else ""
+    rough = computed and status is Status.CONVERGED and (bent or parameters.template.contact_kinds)
+    at = (evaluation, x, known.errors, known.noise)
+    lower = lower_minimum(*at, bent=bool(bent)) if rough else None
+    known = known if lower is None else known.reaching(lower.shift)
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
-    told = (*at_edge, *warnings_of(known, estimates, status), *time_shift_warnings(problem, x))
+    told = (
+        *at_edge,
+        *([lower.sentence] if lower else []),
+        *warnings_of(known, estimates, status),
+        *time_shift_warnings(problem, x),
+    )
     if hint := hint_of(problem, estimates):
         told = (*told, f"{hint} designs a motion that would determine {hint.aim}.")
     found = Fit(
@@ -266,7 +277,7 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
         warnings=told,
         undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful,
-        bent=bend_of_fit(evaluation, x, known.noise) if computed else "",
+        bent=bent,
         settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
     judged = (

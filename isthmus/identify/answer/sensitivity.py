@@ -69,6 +69,12 @@ class Sensitivity:
         errors, C = wide * self.errors, wide**2 * self.covariance
         return dataclasses.replace(self, errors=errors, covariance=C)
 
+    def reaching(self, shift: Float[np.ndarray, " p"]) -> Sensitivity:
+        """The same with errors that reach another minimum of the loss, so far away."""
+        errors = np.where(np.isfinite(self.errors), np.hypot(self.errors, shift), self.errors)
+        C = self.covariance + np.outer(shift, shift)
+        return dataclasses.replace(self, errors=errors, covariance=C)
+
 
 def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivity:
     """The covariance around `x`, with the noise level that its residuals show."""
