@@ -15,7 +15,7 @@ from isthmus.model.state import Control, State
 from isthmus.motion.motion import Motion
 from isthmus.phases import phase
 from isthmus.tracking.layout import Layout, beginning
-from isthmus.tracking.result import Alarm, Track, errors_of, values_of
+from isthmus.tracking.result import Alarm, Track, errors_of, raised, values_of
 from isthmus.tracking.step import Setup
 
 
@@ -113,6 +113,9 @@ def _track(layout: Layout, log: Log, seen: np.ndarray, fired: np.ndarray) -> Tra
     q, v, numbers, covariance = np.split(seen, np.cumsum([model.nq, model.dof, p]), axis=1)
     t = log.time + log.dt * np.arange(len(log))
     covariance = covariance.reshape(len(log), p, p)
+    alarms: list[Alarm] = []
+    for k in np.flatnonzero(fired):
+        alarms = raised(setup, alarms, float(t[k]), float(fired[k]))
     return Track(
         name=log.name,
         t=t,
@@ -122,5 +125,5 @@ def _track(layout: Layout, log: Log, seen: np.ndarray, fired: np.ndarray) -> Tra
         errors=errors_of(setup, numbers, covariance),
         q=q,
         v=v,
-        alarms=tuple(Alarm.at(setup, float(t[k]), float(fired[k])) for k in np.flatnonzero(fired)),
+        alarms=tuple(alarms),
     )

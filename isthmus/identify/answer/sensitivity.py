@@ -148,7 +148,7 @@ def of_model_error(
     if not found.added:
         return C, "", {}
     shown = [*found.added[:MAX_CAUSES], *(["…"] if len(found.added) > MAX_CAUSES else [])]
-    share = f"{100 * found.share:.2g} % of the squares of the residuals"
+    share = f"{100 * found.share:.3g} % of the squares of the residuals"
     return C, f"{', '.join(shown)} would explain {share}", doubtful
 
 
