@@ -276,7 +276,7 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         status=status.value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
         warnings=told,
-        undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful,
+        undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful | known.contradicted,
         bent=bent,
         settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
@@ -303,7 +303,12 @@ def warnings_of(
     if known.by_prior:
         found.append(
             f"{_first_of(known.by_prior)}: the data tell hardly anything about them; values and errors are those of "
-            "the prior."
+            "the prior. What may differ more from the file, such as a payload, needs a wider one."
+        )
+    if known.contradicted:
+        found.append(
+            f"{_first_of(known.contradicted)}: the data contradict the prior, which pulls estimates away from what was "
+            "measured. Widen it (prior=), or leave it out."
         )
     # where the error is infinite, a sentence of known.undetermined says so
     said = {*known.by_prior, *(name for name, e in estimates.items() if np.isinf(e.error))}

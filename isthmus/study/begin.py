@@ -236,7 +236,7 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
             rotors = "of rotors behind gears, if torques are those of motors, not of sensors at the joints"
             yield _entry("joint/*/armature", 0.0, None, rotors, used=False)
     words = "mass, centre of mass and inertia of every body"
-    held = "prior = 0.3  # what the motion does not determine stays near the file"
+    held = "prior = 0.3  # what the motion does not determine stays near the file; wider for a payload that may not"
     yield _entry("link/*/inertial", None, None, words, held, used=whole)
     for k in moving[:1]:
         yield _entry(

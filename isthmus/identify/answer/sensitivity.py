@@ -16,6 +16,7 @@ from jaxtyping import Float
 from isthmus.identify.answer.columns import columns_of, fits_in_memory
 from isthmus.identify.answer.model_error import model_error
 from isthmus.identify.answer.null_space_text import Undetermined, undetermined
+from isthmus.identify.answer.prior_conflict import contradicted
 from isthmus.identify.evaluate.evaluation import Evaluation
 
 VANISHING = 1e-10
@@ -55,6 +56,8 @@ class Sensitivity:
     """Estimates that would move far if the model had what it lacks, with a sentence about each."""
     by_prior: tuple[str, ...] = ()
     """Numbers that the data tell little about beside their prior."""
+    contradicted: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Numbers whose prior the data contradict, with a sentence about each."""
 
     @property
     def correlations(self) -> Float[np.ndarray, "p p"]:
@@ -115,7 +118,11 @@ def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivi
     stuck = tuple(names[k] for k in np.flatnonzero(held)) if len(names) == p else ()
     words = tuple(map(str, open_))
     told_before = tuple(names[k] for k in np.flatnonzero(guessed & np.isfinite(errors)))
-    return Sensitivity(values, errors, C, noise, stuck, words, lacking, doubtful, told_before)
+    own = size[:, None] * inverse * size[None]
+    against = contradicted(evaluation, x, H, own, noise) if prior.any() and noisy else {}
+    return Sensitivity(
+        values, errors, C, noise, stuck, words, lacking, doubtful, told_before, against
+    )
 
 
 def _prior_errors(report: np.ndarray, precision: np.ndarray) -> np.ndarray:
