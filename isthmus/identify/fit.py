@@ -25,9 +25,15 @@ from isthmus.identify.answer.edges import edges
 from isthmus.identify.answer.local_minimum import lower_minimum
 from isthmus.identify.answer.missing import Missing, missing
 from isthmus.identify.answer.motion_hint import MotionHint, motion_hint, poorly_known
-from isthmus.identify.answer.quality import errors_of, poor_fit, scale_of_torques
+from isthmus.identify.answer.quality import (
+    Errors,
+    errors_of,
+    poor_fit,
+    scale_of_torques,
+    sign_of_commands,
+)
 from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
-from isthmus.identify.answer.table import as_text, noise_warning
+from isthmus.identify.answer.table import as_text, noise_warning, noise_was_given
 from isthmus.identify.compare import (
     WithoutNetworks,
     compared,
@@ -35,6 +41,7 @@ from isthmus.identify.compare import (
     without_records,
 )
 from isthmus.identify.cross import try_penalties
+from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.parameters.parameters import Parameters
 from isthmus.identify.problem import CROSS, Problem
 from isthmus.identify.search.horizon import LengtheningHorizon
@@ -285,10 +292,23 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         if predicted is None or heldout is None
         else (predicted, heldout, "held-out")
     )
-    poor = poor_fit(*judged) if noise_warning(found) or problem.plan.torque else ""
-    if poor and problem.plan.torque:
-        poor = " ".join([poor, scale_of_torques(evaluation, problem.sigma, x)]).strip()
-    return dataclasses.replace(found, warnings=(poor, *told)) if poor else found
+    return dataclasses.replace(found, warnings=(*_fit_quality(found, judged, starts[0]), *told))
+
+
+def _fit_quality(
+    found: Fit, judged: tuple[Evaluation, Errors, str], first: np.ndarray
+) -> tuple[str, ...]:
+    """Whether the fit predicts hardly better than nothing, and whether signs or units of the log explain that."""
+    assert found.problem is not None
+    problem, texts = found.problem, []
+    torque = problem.plan.torque
+    if torque or noise_warning(found) or not noise_was_given(found):
+        texts.append(poor_fit(*judged))
+    if torque and texts[0]:
+        texts[0] += f" {scale_of_torques(problem.evaluation, problem.sigma, found.x)}"
+    elif not torque:
+        texts.append(sign_of_commands(problem.evaluation, first, found.x))
+    return tuple(text.strip() for text in texts if text)
 
 
 def warnings_of(
@@ -320,9 +340,7 @@ def warnings_of(
             f"{what_would_determine(name, known, list(estimates))}"
         )
     if (more := len(poor) - MAX_NAMED) > 0:
-        found.append(
-            f"{more} more are poorly identifiable: their standard errors exceed their values."
-        )
+        found.append(f"{counted(more, 'more number')} with a standard error beyond the value.")
     if status not in (Status.CONVERGED, Status.INTERRUPTED):
         found.append(f"the search did not converge: {status.value}.")
     return tuple(found)
