@@ -25,7 +25,7 @@ class Check:
     """
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
-    """URDF or MJCF file, a saved model, or library:NAME."""
+    """URDF or MJCF file, a saved model, the folder of a fit, or library:NAME."""
     steps: Annotated[int, arg(metavar="N")] = 20
     """Length of the rollout that is differentiated."""
     dt: Annotated[float, arg(metavar="S")] = 1e-3

@@ -20,7 +20,7 @@ class Design:
     """Designs a motion within limits that determines masses and inertias, or the numbers --free, best."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
-    """URDF or MJCF file, a saved model, or library:NAME."""
+    """URDF or MJCF file, a saved model, the folder of a fit, or library:NAME."""
     free: Annotated[tuple[str, ...], arg(metavar="NAME …", help_behavior_hint="")] = ()
     """What is to be determined: link/1/mass, joint/*/damping …; unless given, all that torques determine."""
     seconds: Annotated[float, arg(metavar="S")] = 10.0

@@ -25,7 +25,7 @@ class Export:
     """A robot as C for its controller (--to c: its step, header and a test program), as URDF or as MJCF."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
-    """URDF or MJCF file, a saved model, or library:NAME."""
+    """URDF or MJCF file, a saved model, the folder of a fit, or library:NAME."""
     to: To
     """What to write."""
     out: Annotated[str, arg(metavar="PATH", help_behavior_hint="")] = ""

@@ -17,7 +17,7 @@ class Info:
     """The tree of a model, its degrees of freedom, mass, networks, and every signal of a step."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
-    """URDF or MJCF file, a saved model, or library:NAME."""
+    """URDF or MJCF file, a saved model, the folder of a fit, or library:NAME."""
     json: bool = False
     """Print all of it as JSON."""
     base: Base = "fixed"

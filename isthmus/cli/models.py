@@ -1,4 +1,4 @@
-"""FILE -> ist.Model: a file, or `library:NAME`."""
+"""FILE -> ist.Model: a file, the folder of a fit, or `library:NAME`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from isthmus.errors import BadFile, BadOption
 
 LARGEST = 256 * 2**20
 """Bytes of a description; meshes are files of their own."""
+
+FITTED = "model.safetensors"
+"""The model in the folder of a fit."""
 
 Base = Literal["fixed", "free"]
 Repair = Literal["none", "nearest"]
@@ -42,6 +45,8 @@ def load_model(
     if not file.strip():
         raise BadOption("FILE is empty; it is a URDF or MJCF file, a saved model, or library:NAME.")
     _refuse_what_is_no_description(file)
+    if (fitted := Path(file) / FITTED).is_file():
+        file = str(fitted)
     return ist.load(
         file, base, repair=repair, ground=ground, packages=packages, contact=touching, pairs=pairs
     )

@@ -33,7 +33,7 @@ class Simulate:
     """A motion of a model, in float64: to a file (.npz, .csv) and to a figure (.png, .svg, .pdf)."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
-    """URDF or MJCF file, a saved model, or library:NAME."""
+    """URDF or MJCF file, a saved model, the folder of a fit, or library:NAME."""
     seconds: Annotated[float | None, arg(metavar="S", help_behavior_hint="")] = None
     """How long [s]; 2, or as long as the control file."""
     dt: Annotated[float, arg(metavar="S")] = 1e-3

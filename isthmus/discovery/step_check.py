@@ -12,6 +12,7 @@ from isthmus.discovery.record import Record
 from isthmus.discovery.score import Columns, products
 from isthmus.errors import BadOption
 from isthmus.model.model import Model
+from isthmus.simulate.advice import or_rk4
 from isthmus.simulate.integrate import Integrator
 
 LARGEST = 0.3
@@ -42,15 +43,13 @@ def check_step(model: Model, record: Record, scheme: Integrator, *, whiten: bool
         return
     raise BadOption(
         f"the time step is too long to discover anything: halving it changes the residuals by {size:.2g} times their "
-        f"noise. {_advice(model, scheme, size)}"
+        f"noise. {_advice(model, scheme, size, float(np.max(record.rows.dt)))}"
     )
 
 
-def _advice(model: Model, scheme: Integrator, size: float) -> str:
-    """What to do about residuals that change by `size` times their noise."""
+def _advice(model: Model, scheme: Integrator, size: float, dt: float) -> str:
+    """What to do about residuals that change by `size` times their noise with steps of `dt` [s]."""
     order = 1 if scheme.stages == 1 else scheme.stages
     needed = scheme.substeps * max(2, math.ceil((MARGIN * size / LARGEST) ** (1.0 / order)))
-    by_impulses = "impulse" in model.contact_kinds
-    finer = ", or integrator='rk4'" if order == 1 and not by_impulses else ""
     many = f" {WHY_MANY}" if needed > scheme.substeps * MANY else ""
-    return f"Take substeps={needed}{finer} ([time] of a study).{many}"
+    return f"Take substeps={needed}{or_rk4(model, dt, scheme)} ([time] of a study).{many}"

@@ -22,11 +22,18 @@ from isthmus.identify.answer.alignment import shifts
 from isthmus.identify.answer.curvature import bend_of_fit
 from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.edges import edges
+from isthmus.identify.answer.local_minimum import lower_minimum
 from isthmus.identify.answer.missing import Missing, missing
 from isthmus.identify.answer.motion_hint import MotionHint, motion_hint, poorly_known
-from isthmus.identify.answer.quality import errors_of, poor_fit, scale_of_torques
+from isthmus.identify.answer.quality import (
+    Errors,
+    errors_of,
+    poor_fit,
+    scale_of_torques,
+    sign_of_commands,
+)
 from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
-from isthmus.identify.answer.table import as_text, noise_warning
+from isthmus.identify.answer.table import as_text, noise_warning, noise_was_given
 from isthmus.identify.compare import (
     WithoutNetworks,
     compared,
@@ -34,6 +41,7 @@ from isthmus.identify.compare import (
     without_records,
 )
 from isthmus.identify.cross import try_penalties
+from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.parameters.parameters import Parameters
 from isthmus.identify.problem import CROSS, Problem
 from isthmus.identify.search.horizon import LengtheningHorizon
@@ -253,9 +261,19 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
             known = known.widened(max(heldout[n][1] / max(e[1], 1e-300) for n, e in errors.items()))
     at_edge, status = edges(parameters, x[:p], starts[0, :p]), outcome.status[outcome.best]
     status = Status.AT_EDGE if at_edge and status is Status.CONVERGED else status
+    bent = bend_of_fit(evaluation, x, known.noise) if computed else ""
+    rough = computed and status is Status.CONVERGED and (bent or parameters.template.contact_kinds)
+    at = (evaluation, x, known.errors, known.noise)
+    lower = lower_minimum(*at, bent=bool(bent)) if rough else None
+    known = known if lower is None else known.reaching(lower.shift)
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
-    told = (*at_edge, *warnings_of(known, estimates, status), *time_shift_warnings(problem, x))
+    told = (
+        *at_edge,
+        *([lower.sentence] if lower else []),
+        *warnings_of(known, estimates, status),
+        *time_shift_warnings(problem, x),
+    )
     if hint := hint_of(problem, estimates):
         told = (*told, f"{hint} designs a motion that would determine {hint.aim}.")
     found = Fit(
@@ -265,8 +283,8 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         status=status.value, loss=float(outcome.cost[outcome.best]),
         history=outcome.history, evaluations=outcome.evaluations, seconds=outcome.seconds,
         warnings=told,
-        undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful,
-        bent=bend_of_fit(evaluation, x, known.noise) if computed else "",
+        undetermined=known.undetermined, lacking=known.lacking, doubtful=known.doubtful | known.contradicted,
+        bent=bent,
         settings=settings_of(problem), x=x, problem=problem, islands=outcome.islands,
     )  # fmt: skip
     judged = (
@@ -274,10 +292,23 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
         if predicted is None or heldout is None
         else (predicted, heldout, "held-out")
     )
-    poor = poor_fit(*judged) if noise_warning(found) or problem.plan.torque else ""
-    if poor and problem.plan.torque:
-        poor = " ".join([poor, scale_of_torques(evaluation, problem.sigma, x)]).strip()
-    return dataclasses.replace(found, warnings=(poor, *told)) if poor else found
+    return dataclasses.replace(found, warnings=(*_fit_quality(found, judged, starts[0]), *told))
+
+
+def _fit_quality(
+    found: Fit, judged: tuple[Evaluation, Errors, str], first: np.ndarray
+) -> tuple[str, ...]:
+    """Whether the fit predicts hardly better than nothing, and whether signs or units of the log explain that."""
+    assert found.problem is not None
+    problem, texts = found.problem, []
+    torque = problem.plan.torque
+    if torque or noise_warning(found) or not noise_was_given(found):
+        texts.append(poor_fit(*judged))
+    if torque and texts[0]:
+        texts[0] += f" {scale_of_torques(problem.evaluation, problem.sigma, found.x)}"
+    elif not torque:
+        texts.append(sign_of_commands(problem.evaluation, first, found.x))
+    return tuple(text.strip() for text in texts if text)
 
 
 def warnings_of(
@@ -292,7 +323,12 @@ def warnings_of(
     if known.by_prior:
         found.append(
             f"{_first_of(known.by_prior)}: the data tell hardly anything about them; values and errors are those of "
-            "the prior."
+            "the prior. What may differ more from the file, such as a payload, needs a wider one."
+        )
+    if known.contradicted:
+        found.append(
+            f"{_first_of(known.contradicted)}: the data contradict the prior, which pulls estimates away from what was "
+            "measured. Widen it (prior=), or leave it out."
         )
     # where the error is infinite, a sentence of known.undetermined says so
     said = {*known.by_prior, *(name for name, e in estimates.items() if np.isinf(e.error))}
@@ -304,9 +340,7 @@ def warnings_of(
             f"{what_would_determine(name, known, list(estimates))}"
         )
     if (more := len(poor) - MAX_NAMED) > 0:
-        found.append(
-            f"{more} more are poorly identifiable: their standard errors exceed their values."
-        )
+        found.append(f"{counted(more, 'more number')} with a standard error beyond the value.")
     if status not in (Status.CONVERGED, Status.INTERRUPTED):
         found.append(f"the search did not converge: {status.value}.")
     return tuple(found)

@@ -17,6 +17,7 @@ from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.losses.windows import Span
 from isthmus.phases import counted, phase
+from isthmus.simulate.advice import or_rk4
 
 NEAR = 1e-4
 """Distance from a minimum, in scaled numbers, within which a wrong gradient does no harm."""
@@ -113,7 +114,7 @@ def check(evaluation: Evaluation, spans: Sequence[Span]) -> Check:
         changes = step_change(evaluation, x)
     cost = float(normal.cost[0])
     found = Check(evaluation.count, evaluation.data, cost, wrong, effects, moved, *changes, ())
-    return dataclasses.replace(found, warnings=tuple(warnings_of(found)))
+    return dataclasses.replace(found, warnings=tuple(warnings_of(found, evaluation)))
 
 
 def aligned(evaluation: Evaluation, x: np.ndarray) -> tuple[Shift, ...]:
@@ -205,7 +206,7 @@ def step_change(evaluation: Evaluation, x: np.ndarray) -> tuple[float, float]:
     return reach, float(np.sqrt(np.sum(np.square(change)) / max(evaluation.data, 1)))
 
 
-def warnings_of(found: Check) -> list[str]:
+def warnings_of(found: Check, evaluation: Evaluation) -> list[str]:
     """What should be mended before a search."""
     most = max((e.effect for e in found.effects), default=0.0)
     largest: dict[
@@ -232,8 +233,10 @@ def warnings_of(found: Check) -> list[str]:
     if found.step_change > 0.01 or found.step_noise > 1.0:
         how = f"{100 * found.step_change:.2g} %"
         how += f", {found.step_noise:.2g} times the noise" if found.step_noise > 1.0 else ""
+        plan = evaluation.plan
+        also = or_rk4(plan.parameters.template, float(np.max(evaluation.windows.dt)), plan.scheme)
         lines.append(
             f"halving the time step changes the motion by {how}, and fitted parameters would compensate for that. Take "
-            "substeps= or integrator='rk4' ([time] of a study)."
+            f"substeps={also} ([time] of a study)."
         )
     return lines

@@ -21,19 +21,13 @@ from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.motion.rows import GAP, usual_step
 from isthmus.networks.names import unit_for
+from isthmus.study.begin_loss import TORQUE, compares_torques, loss_text
 from isthmus.study.build import Trials, files_in, load_robot
 
 MASS_SPAN = 5.0
 """Masses are searched from a fifth to five times what the robot's file says."""
-LOSSES = ("windows", "multiple_shooting", "one_step", "whole_run")
-"""Kinds of losses, to choose from."""
-WINDOW = 0.5
-"""Length of the windows that are suggested [s]."""
-STEPS = 50
-"""How many rows they have where no log could be read."""
 GLOBAL_DOFS = 3
 """Up to so many degrees of freedom, a search from many starts is suggested."""
-TORQUE = "joint/motor_torque"
 UNEVEN = 0.02
 """Share by which the steps of a log that can be fitted may differ from the usual one."""
 DEFAULTS = {"base": "fixed", "repair": "none"}
@@ -69,7 +63,7 @@ def begin_study(
     place = Path(target).resolve().parent
     parts = [
         _head(robot, model, place, options), _logs(logs, motions, unread, place), _reading(columns, motions),
-        *_free(model, motions), _wires(), _loss(model, motions), _search(model), _output(),
+        *_free(model, motions), _wires(), loss_text(model, motions), _search(model), _output(),
     ]  # fmt: skip
     return "\n".join(f"{part}\n" for part in parts)
 
@@ -225,7 +219,7 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
     if len(heavy) < len(model.link_names):
         names = [f"link/{model.link_names[k]}/mass" for k in heavy]
     masses = [float(model.link_mass[k]) for k in heavy]
-    whole = _torques_measured(motions)
+    whole = compares_torques(model, motions)
     for k, name in enumerate(names):
         own = masses if len(names) == 1 else masses[k : k + 1]
         if own:
@@ -242,7 +236,7 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
             rotors = "of rotors behind gears, if torques are those of motors, not of sensors at the joints"
             yield _entry("joint/*/armature", 0.0, None, rotors, used=False)
     words = "mass, centre of mass and inertia of every body"
-    held = "prior = 0.3  # what the motion does not determine stays near the file"
+    held = "prior = 0.3  # what the motion does not determine stays near the file; wider for a payload that may not"
     yield _entry("link/*/inertial", None, None, words, held, used=whole)
     for k in moving[:1]:
         yield _entry(
@@ -251,11 +245,6 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
     yield _entry("delay/joint/position", -0.02, 0.02, "of the sensors [s]", used=False)
     if any(m.v is None for m in motions):
         yield _entry("start/velocity", None, None, "velocities were not measured", used=False)
-
-
-def _torques_measured(motions: Sequence[Motion]) -> bool:
-    """Whether whole inertias can be found by inverse dynamics: a mass alone, with a wrong inertia held, is biased."""
-    return all(TORQUE in (m.signals or {}) for m in motions)
 
 
 def _moving(model: Model) -> list[int]:
@@ -290,47 +279,6 @@ def _wires() -> str:
 # net = { kind = "MLP", width = 8, depth = 1 }
 # [[free]]
 # name = "network/*\""""
-
-
-def _loss(model: Model, motions: Sequence[Motion]) -> str:
-    if _torques_measured(motions):
-        return """# What is compared (docs/identify.md)
-[loss]
-kind = "torque"  # torques that the motion needs, against measured ones; or windows, multiple_shooting …"""
-    rows = [np.diff(np.asarray(m.t)) for m in motions]
-    dt = float(np.median(np.concatenate(rows))) if rows else WINDOW / STEPS
-    steps = max(5, round(WINDOW / dt))
-    shooting = any(m.v is None for m in motions)
-    kind = "multiple_shooting" if shooting else "windows"
-    why = (
-        "velocities were not measured: starts are free"
-        if shooting
-        else "each window starts as measured"
-    )
-    others = ", ".join(k for k in LOSSES if k != kind)
-    lines = [
-        "# What is compared, over which stretches (docs/identify.md)",
-        "[loss]",
-        f'kind = "{kind}"  # {why}; or {others}',
-        f"steps = {steps}  # {steps * dt:.3g} s",
-        'signals = ["joint/position"]',
-    ]
-    if (noise := scatter(motions)) > 0.0:
-        lines.append(f"noise = {noise:.2g}  # estimated from the scatter of neighbouring rows")
-    lines.append("# huber = 3.0  # beyond so many deviations, differences count less")
-    return "\n".join(lines)
-
-
-def scatter(motions: Sequence[Motion]) -> float:
-    """Standard deviation of the noise of positions, from third differences of neighbouring rows."""
-    parts = [
-        np.ravel(np.diff(np.asarray(m.q), n=3, axis=0))
-        for m in motions
-        if m.q is not None and len(m.t) > 3
-    ]
-    found = np.concatenate(parts) if parts else np.zeros(0)
-    found = found[np.isfinite(found)]
-    return float(1.4826 * np.median(np.abs(found)) / np.sqrt(20.0)) if found.size else 0.0
 
 
 def _search(model: Model) -> str:

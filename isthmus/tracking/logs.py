@@ -9,13 +9,14 @@ import jax
 import numpy as np
 
 from isthmus.errors import BadLog
+from isthmus.identify.logs.faults import warn_beyond_stops
 from isthmus.identify.logs.log import Log, names_of, read, target
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
 from isthmus.motion.motion import Motion
 from isthmus.phases import phase
 from isthmus.tracking.layout import Layout, beginning
-from isthmus.tracking.result import Alarm, Track, errors_of, values_of
+from isthmus.tracking.result import Alarm, Track, errors_of, raised, values_of
 from isthmus.tracking.step import Setup
 
 
@@ -27,6 +28,7 @@ def tracked(
     pairs = zip(motions, names_of(motions, "log"), strict=True)
     logs = [read(setup.model, motion, name) for motion, name in pairs]
     _refuse_misfits(setup, logs)
+    warn_beyond_stops(setup.model, logs)
     rows = max(map(len, logs))
     measured = np.stack([_longer(_measured(setup, log), rows, np.nan) for log in logs])
     controls = [_acting(setup.model, log) for log in logs]
@@ -113,6 +115,9 @@ def _track(layout: Layout, log: Log, seen: np.ndarray, fired: np.ndarray) -> Tra
     q, v, numbers, covariance = np.split(seen, np.cumsum([model.nq, model.dof, p]), axis=1)
     t = log.time + log.dt * np.arange(len(log))
     covariance = covariance.reshape(len(log), p, p)
+    alarms: list[Alarm] = []
+    for k in np.flatnonzero(fired):
+        alarms = raised(setup, alarms, float(t[k]), float(fired[k]))
     return Track(
         name=log.name,
         t=t,
@@ -122,5 +127,5 @@ def _track(layout: Layout, log: Log, seen: np.ndarray, fired: np.ndarray) -> Tra
         errors=errors_of(setup, numbers, covariance),
         q=q,
         v=v,
-        alarms=tuple(Alarm.at(setup, float(t[k]), float(fired[k])) for k in np.flatnonzero(fired)),
+        alarms=tuple(alarms),
     )

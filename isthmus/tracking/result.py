@@ -21,33 +21,48 @@ MAX_PANELS = 12
 """Numbers that a figure shows."""
 MAX_LINES = 20
 """Alarms that a figure shows as lines."""
+MAX_NAMED = 3
+"""Numbers that a sentence names."""
 MAX_ALARMS = 8
 """Alarms that a table shows."""
-OFTEN = 0.02
-"""Share of the rows with an alarm beyond which it is the model that is wrong."""
-MANY = (
-    "\nso many alarms mean that the model lacks something everywhere: fit it first (isthmus fit), see what it lacks "
-    "(isthmus discover), or give a larger noise"
+LASTING = 0.1
+"""Share of the time in which alarms are up, beyond which what is followed does not explain the motion."""
+CLEAR = 5.0
+"""An alarm is over when averages have stayed small for so many times the span that they are averaged over."""
+ELSE = (
+    "Otherwise fit the model first (isthmus fit), see what it lacks (isthmus discover), take shorter steps (substeps=, "
+    "integrator=), or give a larger noise"
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Alarm:
-    """An averaged innovation that was too large."""
+    """Averaged innovations that were too large, from when they became so until they were no longer."""
 
     time: float
-    """[s]"""
+    """When it was raised [s]."""
     signal: str
     """The measured number that raised it."""
+    until: float
+    """When an average was too large for the last time [s]."""
 
     @classmethod
     def at(cls, setup: Setup, time: float, place: float) -> Alarm:
         """The alarm that a step returned as the place of a number, from 1."""
         labels = [label for c in setup.channels for label in c.labels]
-        return cls(time, labels[round(place) - 1])
+        return cls(time, labels[round(place) - 1], time)
 
     def __str__(self) -> str:
-        return f"{self.time:g} s by {self.signal}"
+        span = f" to {self.until:g}" if self.until > self.time else ""
+        return f"{self.time:g}{span} s by {self.signal}"
+
+
+def raised(setup: Setup, alarms: Sequence[Alarm], time: float, place: float) -> list[Alarm]:
+    """The alarms with what a step returned: the last one goes on, or, if it was over, a new one is raised."""
+    pause = CLEAR * (2.0 / setup.share - 1.0) * setup.dt
+    if alarms and time - alarms[-1].until <= pause:
+        return [*alarms[:-1], dataclasses.replace(alarms[-1], until=time)]
+    return [*alarms, Alarm.at(setup, time, place)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +84,8 @@ class Track:
     v: Float[np.ndarray, "rows dof"]
     """The estimated state."""
     alarms: tuple[Alarm, ...]
+    lacking: str = ""
+    """Numbers of the model that would explain the motion better, in words, where alarms last; empty: none is known."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -97,6 +114,11 @@ class Track:
         return "\n".join([span, *lines, self._told()])
 
     def _told(self) -> str:
+        if (lost := ~np.isfinite(self.values).all(axis=1)).any():
+            return (
+                f"from {self.t[np.argmax(lost)]:g} s on, estimates are not finite: the motion that they predict broke "
+                "down. Are log and model those of one robot? Bounds (ist.Free), a larger noise or shorter steps help"
+            )
         if not self.alarms:
             return "no alarm"
         more = len(self.alarms) - MAX_ALARMS
@@ -104,13 +126,32 @@ class Track:
             f"; {more} more" if more > 0 else ""
         )
         told = f"{counted(len(self.alarms), 'alarm')}: {shown}"
-        return told + MANY if len(self.alarms) > OFTEN * len(self) else told
+        return "\n".join([told, self._unexplained()]) if self.lasting > LASTING else told
+
+    @property
+    def lasting(self) -> float:
+        """Share of the time in which an alarm is up."""
+        total = sum(alarm.until - alarm.time for alarm in self.alarms)
+        return float(total / max(self.t[-1] - self.t[0], 1e-300))
+
+    def _unexplained(self) -> str:
+        """What it means that alarms last, and what to do."""
+        names = ", ".join(self.names[:MAX_NAMED]) + (" …" if len(self.names) > MAX_NAMED else "")
+        further = (
+            f"Follow or correct more: by the torques, {self.lacking}. " if self.lacking else ""
+        )
+        return (
+            f"alarms are up for {100 * self.lasting:.0f} % of the time: {names} alone cannot explain the motion, and "
+            f"estimates and intervals are not to be trusted. {further}{ELSE}"
+        )
 
     @check_arguments
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes `.csv`: time, each number, its standard deviation, and 1 where an alarm was raised."""
+        """Writes `.csv`: time, each number, its standard deviation, and 1 while an alarm is up."""
         check_target(path, (".csv",))
-        fired = np.isin(self.t, [alarm.time for alarm in self.alarms])
+        fired = np.zeros(len(self))
+        for alarm in self.alarms:
+            fired[(self.t >= alarm.time) & (self.t <= alarm.until)] = 1.0
         pairs = np.stack([self.values, self.errors], axis=2).reshape(len(self), -1)
         header = ["t", *(part for name in self.names for part in (name, f"{name} (sd)")), "alarm"]
         with whole_file(path) as file:
@@ -128,7 +169,7 @@ class Track:
         for k, panel in zip(shown, panels, strict=True):
             panel.fill_between(self.t, low[:, k], high[:, k], color=BLUE, alpha=0.25, linewidth=0)
             panel.plot(self.t, self.values[:, k], color=BLUE, linewidth=1.4)
-            _mark(panel, [alarm.time for alarm in self.alarms])
+            _mark(panel, self.alarms)
             panel.set_title(f"{self.names[k]} [{self.units[k]}]", loc="left", fontsize=9, color=INK)
             panel.set_ylim(*_room(self.values[:, k], self.errors[:, k]))
             panel.grid(color=GRID, linewidth=0.6)
@@ -139,8 +180,11 @@ class Track:
         return figure
 
 
-def _mark(panel: Any, times: list[float]) -> None:
-    """Alarms as lines, or, where lines would hide the curve, as marks at the upper edge."""
+def _mark(panel: Any, alarms: Sequence[Alarm]) -> None:
+    """Alarms as lines where they were raised, or, where lines would hide the curve, as marks at the upper edge."""
+    times = [alarm.time for alarm in alarms]
+    for alarm in alarms:
+        panel.axvspan(alarm.time, alarm.until, color=VERMILION, alpha=0.08, linewidth=0)
     if len(times) > MAX_LINES:
         top = panel.get_xaxis_transform()
         panel.plot(times, [1.0] * len(times), "|", color=VERMILION, transform=top, clip_on=False)
@@ -151,8 +195,11 @@ def _mark(panel: Any, times: list[float]) -> None:
 
 def _room(values: np.ndarray, errors: np.ndarray) -> tuple[float, float]:
     """Limits that show the estimates, and intervals as wide as usual; those of the beginning may be cut."""
-    half = 2.0 * float(np.median(errors))
-    low, high = float(np.min(values)) - half, float(np.max(values)) + half
+    known = np.isfinite(values) & np.isfinite(errors)
+    if not known.any():
+        return -1.0, 1.0
+    half = 2.0 * float(np.median(errors[known]))
+    low, high = float(np.min(values[known])) - half, float(np.max(values[known])) + half
     more = 0.05 * (high - low) or 1.0
     return low - more, high + more
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,9 +31,10 @@ from isthmus.simulate.integrate import IntegratorLike, integrator_of
 from isthmus.simulate.rollout import check_dt
 from isthmus.simulate.stiffness import warn_if_stiff
 from isthmus.simulate.touching import check_contact
+from isthmus.tracking.lacking import lacking
 from isthmus.tracking.layout import Layout, beginning
 from isthmus.tracking.logs import tracked
-from isthmus.tracking.result import Alarm, errors_of, values_of
+from isthmus.tracking.result import LASTING, Alarm, errors_of, raised, values_of
 from isthmus.tracking.setup import POSITION, VELOCITY, setup_of
 from isthmus.tracking.step import Belief
 from isthmus.types import AnyArray, Number, Numbers
@@ -89,7 +91,7 @@ class Tracker:
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
-        """When innovations became too large, and of which measured number."""
+        """From when to when innovations were too large, and of which measured number first."""
         return tuple(self._alarms)
 
     @property
@@ -164,7 +166,7 @@ class Tracker:
         now, alarm = self._code(given).run([self._now, row, *leaves])
         self._now = now.copy()
         if alarm:
-            self._alarms.append(Alarm.at(self.setup, self.time, float(alarm)))
+            self._alarms = raised(self.setup, self._alarms, self.time, float(alarm))
         return self._reported(self._now[self._numbers])
 
     def _code(self, given: Control | None) -> Any:
@@ -241,14 +243,17 @@ class Tracker:
     def run(self, log: Motion | Sequence[Motion]) -> Any:
         """A `Track`: the estimates along a log, from its first row; rows that are nan are predicted over.
 
-        The tracker ends at the last row, so that `update` can go on. Several logs run side by side, in lanes, and leave
-        the tracker as it is; they give a list of `Track`.
+        The tracker ends at the last row, so that `update` can go on. Where alarms last, `Track.lacking` names numbers
+        of the model that might explain the motion. Several logs run side by side, in lanes, and leave the tracker as it
+        is; they give a list of `Track`.
         """
         if not isinstance(log, Motion) or np.ndim(log.t) > 1:
             return tracked(self.layout, self._code, as_runs(log))[0]
         (track,), last = tracked(self.layout, self._code, [log])
         self._begin(self.layout.unpack(last[0]), True)
         self._alarms = list(track.alarms)
+        if track.lasting > LASTING:
+            track = dataclasses.replace(track, lacking=lacking(self.setup, log))
         return track
 
 

@@ -16,7 +16,8 @@ from isthmus.errors import BadOption
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.state import Control, State, StateLike, check_state
 from isthmus.networks.wired import Wired
-from isthmus.simulate.integrate import integrator_of
+from isthmus.simulate.advice import or_rk4
+from isthmus.simulate.integrate import Integrator, integrator_of
 from isthmus.simulate.rollout import prepare, rollout
 from isthmus.types import AnyArray, Number, Scalar
 from isthmus.verify.compare import Row, Verdict, compare
@@ -37,6 +38,8 @@ class GradientReport:
     step_tolerance: float
     contact: str = ""
     """What contact by impulses does in these steps; empty: nothing."""
+    finer: str = ""
+    """Another integrator that would help if `dt` is long, in words; empty: none."""
 
     @property
     def wrong(self) -> tuple[str, ...]:
@@ -78,7 +81,7 @@ class GradientReport:
         else:
             dt = (
                 f"Halving dt changes the motion by {percent}, more than {limit}: fitted parameters would absorb "
-                f"that. Shorten dt or use integrator='rk4'."
+                f"that. Shorten dt{self.finer}."
             )
         return "\n".join(filter(None, (f"{count}{wrong}", dt, self.contact)))
 
@@ -119,7 +122,14 @@ def check_gradients(
         rows = tuple(sorted(rows, key=lambda row: order[row.name]))
         change = _step_change(model, state, given, dt, steps, options)
         contact = _contact(model, state, given, dt, steps, options)
-    return GradientReport(rows, steps, float(dt), change, step_tolerance, contact)
+    finer = or_rk4(model, float(dt), _scheme(options)) if change > step_tolerance else ""
+    return GradientReport(rows, steps, float(dt), change, step_tolerance, contact, finer)
+
+
+def _scheme(options: dict[str, Any]) -> Integrator:
+    """The integrator that options of `rollout` choose."""
+    names = options.keys() & {"integrator", "explicit", "substeps"}
+    return integrator_of(**{name: options[name] for name in names})
 
 
 def _contact(
@@ -188,7 +198,7 @@ def _step_change(
     if model.delay_steps:  # commands that arrive late count in steps
         names = options.keys() & {"integrator", "explicit", "substeps"}
         rest = {name: value for name, value in options.items() if name not in names}
-        coarse = integrator_of(**{name: options[name] for name in names})
+        coarse = _scheme(options)
         fine = dataclasses.replace(coarse, substeps=2 * coarse.substeps)
         plain, finer = (
             np.asarray(rollout(model, state, given, dt, steps, integrator=each, **rest).q)

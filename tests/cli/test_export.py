@@ -73,3 +73,17 @@ def test_what_a_format_has_not_is_one_line_beside_the_result(tmp_path, monkeypat
     said = capsys.readouterr()
     assert said.err.count("\n") == 1
     assert "shape of kind 'plane'" in said.err
+
+
+def test_the_folder_of_a_fit_is_the_fitted_robot(tmp_path, capsys):
+    """After `isthmus fit`, this is the next command; it said that a folder is not a file."""
+    folder = tmp_path / "fit"
+    folder.mkdir()
+    robot = ist.library.pendulum().set("link/mass", [1.2, 0.7])
+    ist.save(robot, folder / "model.safetensors")
+    out = tmp_path / "fitted.urdf"
+    assert main(["export", str(folder), "--to", "urdf", "--out", str(out)]) == 0
+    assert out.read_text(encoding="utf-8").count('<mass value="1.2"') == 1
+    (folder / "model.safetensors").unlink()
+    assert main(["export", str(folder), "--to", "urdf", "--out", str(out)]) == 2
+    assert "is a folder, not a file" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """The score test does what its formulas say: derivatives of steps, whitening, projections."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from isthmus.discovery.discover import Search
 from isthmus.discovery.linearise import look, slopes, with_door
 from isthmus.discovery.score import Columns, cosine, gain, products, regular, residuals
 from isthmus.discovery.step_check import _advice
+from isthmus.errors import BadOption
 
 ONE = ist.library.pendulum(1)
 
@@ -94,8 +96,29 @@ def test_a_thinned_record_has_the_rows_of_its_windows(search):
     assert record.thinned(record.windows) is record
 
 
-def test_rk4_is_advised_only_where_contacts_allow_it():
-    ball = ist.library.cube(contact="impulse")
-    assert "rk4" in _advice(ist.without_contact(ball), ist.SemiImplicit(), 1.0)
-    assert "rk4" not in _advice(ball, ist.SemiImplicit(), 1.0)
-    assert "joints hit their stops" in _advice(ball, ist.SemiImplicit(), 1e3)
+ROBOTS = {
+    "impulses": lambda: ist.library.cube(contact="impulse"),
+    "springs": lambda: ist.library.cube(contact="penalty"),
+    "a pendulum": lambda: ist.library.pendulum(2),
+    "little friction": lambda: ist.library.pendulum(2).set("joint/friction", 1e-4),
+    "much friction": lambda: ist.library.pendulum(2).set("joint/friction", 5.0),
+}
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_rk4_is_advised_where_a_rollout_takes_it_without_a_warning(name):
+    """The refusal of a long step offered RK4 where `rollout` then warned that dry friction or springs shake."""
+    model = ROBOTS[name]()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            ist.rollout(model, ist.State.neutral(model), None, 0.01, 1, integrator="rk4")
+        except BadOption as refused:
+            caught.append(refused)
+    assert ("rk4" in _advice(model, ist.SemiImplicit(), 1.0, 0.01)) == (not caught)
+
+
+def test_many_substeps_are_explained():
+    model = ist.library.pendulum(1)
+    assert "joints hit their stops" in _advice(model, ist.SemiImplicit(), 1e3, 0.01)
+    assert "rk4" not in _advice(model, ist.RK4(), 1.0, 0.01)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 
 import jax
 import numpy as np
@@ -65,6 +66,23 @@ def test_a_fit_that_predicts_hardly_better_than_nothing_is_called_poor(fit):
         "a poor fit: the error of joint/position in fitted motion" in str(w.message) for w in told
     )
     assert "warning: a poor fit" in str(poor)
+
+
+@pytest.mark.parametrize("joints", [[0, 1], [1]])
+def test_commands_of_the_other_sign_are_told(joints):
+    """A fit converged, with other masses and small errors, and said nothing."""
+    sign = np.ones(2)
+    sign[joints] = -1.0
+    log = recorded(DOUBLE.set("link/mass", [1.2, 0.7]), 301, noise=1e-3)
+    wrong = ist.Motion(log.t, log.q, log.v, {"joint/control": sign * log.controls})
+    name = "of all joints" if len(joints) == 2 else "of 'joint_2'"
+    told = []
+    for motion in (log, wrong):
+        with warnings.catch_warnings(action="ignore"):
+            fit = ist.fit(ist.Problem(DOUBLE, motion, free="link/*/mass", loss=ist.Windows(100)))
+        told.append([text for text in fit.warnings if "the other sign" in text])
+    assert told[0] == []
+    assert told[1][0].startswith(f"the commands {name} seem to have the other sign")
 
 
 def test_of_many_numbers_that_are_poorly_known_the_first_are_named(fit):

@@ -52,6 +52,24 @@ def test_degrees_show_by_the_ends_of_travel():
         ist.Problem(limited, far, free=FREE)
 
 
+def test_a_log_beyond_the_ends_of_travel_is_warned_of():
+    """Where the model pushes back, and estimates of masses are nonsense."""
+    reach = np.abs(GOOD.q).max()
+    narrow = SINGLE.set("joint/lower", -0.5 * reach).set("joint/upper", 0.5 * reach)
+    with pytest.warns(DataWarning, match="beyond their ends of travel.*'joint_1' in .* % of the"):
+        ist.Problem(narrow, GOOD, free=FREE)
+    wide = SINGLE.set("joint/lower", -reach).set("joint/upper", reach)
+    ist.Problem(wide, GOOD, free=FREE)
+    ist.Problem(narrow, GOOD, free=[*FREE, ist.Free("joint/*/upper"), ist.Free("joint/*/lower")])
+
+
+def test_as_many_free_numbers_as_data_are_refused():
+    """They leave no residual, so that errors were zero: a mass of 203.063 ± 7.8e-13 kg from two rows."""
+    short = ist.Motion(GOOD.t[:3], GOOD.q[:3], GOOD.v[:3], {"joint/control": np.ones((3, 1))})
+    with pytest.raises(BadLog, match="2 measured numbers for 2 free ones"):
+        ist.Problem(SINGLE, short, free=[ist.Free("link/*/mass"), ist.Free("joint/*/damping")])
+
+
 def test_more_free_numbers_than_data_are_refused():
     short = ist.Motion(GOOD.t[:4], GOOD.q[:4], GOOD.v[:4])
     with pytest.raises(BadLog, match="3 measured numbers for 10 free ones"):

@@ -24,14 +24,16 @@ def test_a_sound_problem_has_no_warnings_and_fits_on_a_screen():
 
 def test_of_networks_only_those_without_any_effect_are_named():
     """The inner weights of a new network have none, since its last layer is zero."""
-    check = double_problem("whole_run", rows=101).check()
+    problem = double_problem("whole_run", rows=101)
+    check = problem.check()
     weight = lambda name, effect: Effect(f"network/{name}", 0.0, -np.inf, np.inf, effect, 0.5)
     more = (
         weight("idle/layers/0/bias", 0.0),
         weight("new/layers/0/bias", 0.0),
         weight("new/layers/1/bias", 1.0),
     )
-    said = warnings_of(dataclasses.replace(check, effects=(*check.effects, *more)))
+    shown = dataclasses.replace(check, effects=(*check.effects, *more))
+    said = warnings_of(shown, problem.evaluation)
     assert [text for text in said if "no effect" in text] == [
         "network/idle has no effect on what is compared."
     ]

@@ -26,6 +26,12 @@ def _(primals, tangents):
 FUNCTIONS = {
     "sums and products": lambda x, y: (x + y * x - 2.0 * y) / (1.0 + y**2),
     "quotient of a constant": lambda x, y: 1.0 / (2.0 + x) + y / 3.0,
+    "axes of length 1": lambda x, y: (
+        x[None] - A,
+        A - y[None],
+        A + x[:, None],
+        x[None] * A / y[None],
+    ),
     "matrices": lambda x, y: (jnp.outer(x, y) @ A + A @ jnp.diag(y)).T,
     "functions": lambda x, y: jnp.sin(x) * jnp.exp(y) + jnp.tanh(x) + jnp.arctan2(x, 2.0 + y),
     "pieces": lambda x, y: jnp.concatenate([x[:1], jnp.ones(2), y[::-1], jnp.stack([x, y])[1]]),

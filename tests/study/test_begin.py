@@ -9,7 +9,8 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadStudy, DataWarning
-from isthmus.study.begin import begin_study, scatter
+from isthmus.study.begin import begin_study
+from isthmus.study.begin_loss import scatter
 from tests.study.logs import ROBOT, log, write_logs
 
 
@@ -65,6 +66,43 @@ def test_logs_with_measured_torques_propose_whole_inertias_by_inverse_dynamics(p
     assert [free.name for free in study.free] == [*of_joints, "link/*/inertial"]
     assert study.free[-1].prior == 0.3
     assert study.loss == ist.TorqueLoss()
+
+
+def slow_swing(noise):
+    """Ten slow seconds of a double pendulum at 200 Hz, with the torques that they need."""
+    t = 0.005 * np.arange(2001)
+    q = np.stack([0.8 * np.sin(0.9 * t), 0.6 * np.cos(1.3 * t)], axis=1)
+    v = np.stack([0.72 * np.cos(0.9 * t), -0.78 * np.sin(1.3 * t)], axis=1)
+    tau = np.stack([3.0 * np.sin(0.9 * t), np.cos(1.3 * t)], axis=1)
+    rng = np.random.default_rng(0)
+    seen = q + noise * rng.standard_normal(q.shape)
+    return ist.Motion(t, seen, v, {"joint/control": tau}, log(0).joints)
+
+
+def test_torques_beside_filtered_positions_are_compared_with_what_the_motion_needs(place):
+    """Columns such as tau_1 count as commands: the motion was compared by windows, with a noise of 1e-8 rad."""
+    slow_swing(0.0).save("filtered.csv")
+    text = begin_study("library:pendulum", ["filtered.csv"])
+    study = ist.Study.from_table(tomllib.loads(text))
+    assert study.loss == ist.TorqueLoss()
+    assert study.free[-1].name == "link/*/inertial"
+    assert "Positions look filtered" in text
+
+
+def test_torques_beside_positions_with_noise_may_be_commands_and_the_study_says_what_to_change(
+    place,
+):
+    slow_swing(1e-3).save("noisy.csv")
+    text = begin_study("library:pendulum", ["noisy.csv"])
+    assert 'kind = "windows"' in text
+    assert "or torque (no signals, no noise), if joint/control holds measured torques" in text
+
+
+def test_no_noise_is_suggested_that_no_model_can_reach(place):
+    motion = slow_swing(0.0)
+    ist.Motion(motion.t, motion.q, motion.v, joints=motion.joints).save("smooth.csv")
+    noise = tomllib.loads(begin_study("library:pendulum", ["smooth.csv"]))["loss"]["noise"]
+    assert noise == pytest.approx(1.4e-4, rel=0.1)  # 1e-4 of 1.6 and 1.2 rad
 
 
 def test_measured_torques_drive_the_joints(place):

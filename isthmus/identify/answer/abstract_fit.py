@@ -58,7 +58,8 @@ class AbstractFit:
     lacking: str = ""
     """What the model lacks, by its residuals, in words; empty: nothing significant, or nobody looked."""
     doubtful: dict[str, str] = dataclasses.field(default_factory=dict)
-    """Estimates that would move far if the model had what it lacks, with a sentence about each."""
+    """Estimates that would move far if the model had what it lacks, or whose prior the data contradict, with a sentence
+    about each."""
     bent: str = ""
     """Where the problem is far from linear within the errors, in words; empty: it is not, or nobody looked."""
     islands: tuple[tuple[float, ...], ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ POOR = 0.5
 """A fit whose error is more than this times that of predicting that nothing moves is called poor."""
 SAME_SHAPE, OTHER_UNIT = 0.7, 5.0
 """Correlation and factor from which on torques differ by their unit or sign, rather than by what the model lacks."""
+OTHER_SIGN = 0.3
+"""Loss before a fit, with commands of the other sign, over that of the fit, below which the sign is the fault."""
 Differences = dict[str, np.ndarray]
 """Simulated less measured of each signal [its unit], (windows, rows, width); NaN where nothing is compared."""
 
@@ -86,6 +89,30 @@ def scale_of_torques(evaluation: Evaluation, sigma: Mapping[str, np.ndarray], x:
         if alike > SAME_SHAPE and not 1.0 / OTHER_UNIT < factor < OTHER_UNIT:
             return f"{name} in the log is {factor:.2g} times what the motion needs: is it in another unit?"
     return ""
+
+
+def sign_of_commands(evaluation: Evaluation, first: np.ndarray, x: np.ndarray) -> str:
+    """A sentence if commands of the other sign explain the motion far better, even before a fit; else empty.
+
+    `first`, `x`: the points at which the search began and ended.
+    """
+    control = evaluation.windows.control
+    if control.torque is None or not np.any(control.torque):
+        return ""
+    model, torque = evaluation.plan.parameters.template, np.asarray(control.torque)
+    driven = {name: rows for name, rows in model.rows("dof").items() if torque[..., rows].any()}
+    trials = {"of all joints": [row for rows in driven.values() for row in rows]}
+    trials |= {f"of {name!r}": list(rows) for name, rows in driven.items()}
+    costs = {}
+    for name, rows in trials.items():
+        sign = np.ones(torque.shape[-1])
+        sign[rows] = -1.0
+        other = evaluation.changed(control=dataclasses.replace(control, torque=sign * torque))
+        costs[name] = np.nan_to_num(float(other.cost(first[None])[0]), nan=np.inf)
+    name = min(costs, key=lambda name: costs[name])
+    if not costs[name] < OTHER_SIGN * float(evaluation.cost(x[None])[0]):
+        return ""
+    return f"the commands {name} seem to have the other sign in the log: the motion agrees far better with that."
 
 
 def nothing(torque: bool) -> str:

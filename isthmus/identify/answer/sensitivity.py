@@ -16,6 +16,7 @@ from jaxtyping import Float
 from isthmus.identify.answer.columns import columns_of, fits_in_memory
 from isthmus.identify.answer.model_error import model_error
 from isthmus.identify.answer.null_space_text import Undetermined, undetermined
+from isthmus.identify.answer.prior_conflict import contradicted
 from isthmus.identify.evaluate.evaluation import Evaluation
 
 VANISHING = 1e-10
@@ -55,6 +56,8 @@ class Sensitivity:
     """Estimates that would move far if the model had what it lacks, with a sentence about each."""
     by_prior: tuple[str, ...] = ()
     """Numbers that the data tell little about beside their prior."""
+    contradicted: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Numbers whose prior the data contradict, with a sentence about each."""
 
     @property
     def correlations(self) -> Float[np.ndarray, "p p"]:
@@ -67,6 +70,12 @@ class Sensitivity:
         """The same where held-out data differ by `ratio` times as much as fitted data; never narrower."""
         wide = float(np.clip(ratio, 1.0, MAX_RATIO)) if not np.isnan(ratio) else 1.0
         errors, C = wide * self.errors, wide**2 * self.covariance
+        return dataclasses.replace(self, errors=errors, covariance=C)
+
+    def reaching(self, shift: Float[np.ndarray, " p"]) -> Sensitivity:
+        """The same with errors that reach another minimum of the loss, so far away."""
+        errors = np.where(np.isfinite(self.errors), np.hypot(self.errors, shift), self.errors)
+        C = self.covariance + np.outer(shift, shift)
         return dataclasses.replace(self, errors=errors, covariance=C)
 
 
@@ -109,7 +118,11 @@ def sensitivity(evaluation: Evaluation, x: Float[np.ndarray, " n"]) -> Sensitivi
     stuck = tuple(names[k] for k in np.flatnonzero(held)) if len(names) == p else ()
     words = tuple(map(str, open_))
     told_before = tuple(names[k] for k in np.flatnonzero(guessed & np.isfinite(errors)))
-    return Sensitivity(values, errors, C, noise, stuck, words, lacking, doubtful, told_before)
+    own = size[:, None] * inverse * size[None]
+    against = contradicted(evaluation, x, H, own, noise) if prior.any() and noisy else {}
+    return Sensitivity(
+        values, errors, C, noise, stuck, words, lacking, doubtful, told_before, against
+    )
 
 
 def _prior_errors(report: np.ndarray, precision: np.ndarray) -> np.ndarray:
@@ -142,7 +155,7 @@ def of_model_error(
     if not found.added:
         return C, "", {}
     shown = [*found.added[:MAX_CAUSES], *(["…"] if len(found.added) > MAX_CAUSES else [])]
-    share = f"{100 * found.share:.2g} % of the squares of the residuals"
+    share = f"{100 * found.share:.3g} % of the squares of the residuals"
     return C, f"{', '.join(shown)} would explain {share}", doubtful
 
 

@@ -112,10 +112,14 @@ def effort(fit: AbstractFit) -> tuple[int, str]:
     return (max(len(fit.history) - 1, 0), "step") if rounds is None else (rounds, "round")
 
 
+def noise_was_given(fit: AbstractFit) -> bool:
+    """Whether users said how large the noise is; otherwise it is 1 everywhere."""
+    return any(np.any(np.asarray(s) != 1.0) for s in fit.settings.get("noise", {}).values())
+
+
 def noise_warning(fit: AbstractFit) -> str:
     """A sentence if the residuals are larger than the noise that was given; else empty."""
-    given = any(np.any(np.asarray(s) != 1.0) for s in fit.settings.get("noise", {}).values())
-    if not given or not fit.noise > MAX_NOISE_RATIO:
+    if not noise_was_given(fit) or not fit.noise > MAX_NOISE_RATIO:
         return ""
     trained = any(name.startswith("network/") for name in fit.estimates)
     counted_in = "Beside networks, the errors do not" if trained else "The errors"

@@ -25,6 +25,8 @@ UNITS = {
     1e-3: "positions seem to be in millimetres",
 }
 """Ratio of velocities to rates of change of positions -> the likely fault."""
+BEYOND, OFTEN = 0.05, 0.01
+"""Share of the travel (of half a turn, if that is less) by which a joint may be beyond it, and share of such rows."""
 LONGEST_STEP = 0.5
 """Longest time between two rows [s]."""
 
@@ -45,6 +47,8 @@ def check_logs(logs: Sequence[Log], channels: Sequence[Channel], parameters: Par
     faults = [fault for rule in RULES for fault in rule(compared)]
     if faults:
         raise BadLog(" ".join(dict.fromkeys(faults)))
+    if not any(name.endswith(("/lower", "/upper")) for name in parameters.names):
+        warn_beyond_stops(parameters.template, logs)
 
 
 def check_heldout(fitted: Sequence[Motion], heldout: Sequence[Motion]) -> None:
@@ -79,6 +83,32 @@ def warn_without_commands(model: Model, logs: Sequence[Log]) -> None:
         )
 
 
+def warn_beyond_stops(model: Model, logs: Sequence[Log]) -> None:
+    """Warns of logs that go beyond the ends of travel of a joint, where the model pushes back with great force."""
+    if model.nq != model.dof or np.ndim(model.joint_lower) != 1:
+        return
+    told = []
+    for name, rows in model.rows("dof").items():
+        for k in (row for row in rows if row in model.limited):
+            low, high = float(model.joint_lower[k]), float(model.joint_upper[k])
+            q = np.concatenate([log.q[:, k] for log in logs if log.measured[0]] or [np.zeros(0)])
+            beyond = np.maximum(low - q, q - high)
+            far = np.nan_to_num(beyond, nan=-np.inf) > BEYOND * min(high - low, np.pi)
+            if len(q) and np.mean(far) > OFTEN:
+                told.append(
+                    f"{name!r} in {100 * np.mean(far):.2g} % of the rows, by up to {np.nanmax(beyond):.2g} "
+                    f"({low:.3g} to {high:.3g})"
+                )
+    if told:
+        warnings.warn(
+            f"joints are beyond their ends of travel, where the model pushes back: {'; '.join(told)}. Are sign and "
+            "zero of their positions those of the model? Otherwise correct joint/lower and joint/upper, or leave these "
+            "rows out.",
+            DataWarning,
+            stacklevel=6,
+        )
+
+
 def rows_are_close_together(compared: Compared) -> Iterator[str]:
     for log in compared.logs:
         if log.dt > LONGEST_STEP:
@@ -106,7 +136,7 @@ def there_are_more_data_than_free_numbers(compared: Compared) -> Iterator[str]:
         for c in compared.channels
         for log in compared.logs
     )
-    if count < compared.parameters.size:
+    if count <= compared.parameters.size and not np.all(compared.parameters.prior[1] > 0.0):
         yield (
             f"the motions are too short: {count} measured numbers for {compared.parameters.size} free ones. "
             "Record more, or free less."

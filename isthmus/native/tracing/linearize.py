@@ -174,12 +174,20 @@ def _function(bind: Callable, given: list[Any], active: list[int]) -> Push:
 
 
 def _add(bind: Callable, given: list[Any], active: list[int]) -> Push:
-    return (lambda t: [t]) if len(active) == 1 else (lambda a, b: [bind(a, b)])
+    whole = _broadcast(given)
+    return (lambda t: [whole(t)]) if len(active) == 1 else (lambda a, b: [bind(a, b)])
 
 
 def _sub(bind: Callable, given: list[Any], active: list[int]) -> Push:
-    alone = lambda t: [t if active == [0] else -t]
+    whole = _broadcast(given)
+    alone = lambda t: [whole(t if active == [0] else -t)]
     return alone if len(active) == 1 else (lambda a, b: [bind(a, b)])
+
+
+def _broadcast(given: list[Any]) -> Callable[[Any], Any]:
+    """The tangent of one operand in the shape of the result: axes of length 1 are repeated by sums and differences."""
+    shape = jnp.broadcast_shapes(*(jnp.shape(x) for x in given))
+    return lambda t: t if jnp.shape(t) == shape else jnp.broadcast_to(t, shape)
 
 
 def _product(bind: Callable, given: list[Any], active: list[int]) -> Push:

@@ -1,0 +1,111 @@
+"""The loss that a study is begun with: what is compared, over which stretches, with which noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from isthmus.model.model import Model
+from isthmus.motion.motion import CONTROL, Motion
+
+LOSSES = ("windows", "multiple_shooting", "one_step", "whole_run")
+"""Kinds of losses, to choose from."""
+WINDOW = 0.5
+"""Length of the windows that are suggested [s]."""
+STEPS = 50
+"""How many rows they have where no log could be read."""
+TORQUE = "joint/motor_torque"
+LEAST_NOISE = 1e-4
+"""Of the range of positions: no noise below this is suggested, since no model predicts a motion any better."""
+FILTERED = 1e-6
+"""Of the range of positions: no sensor scatters less, so that they were filtered after the motion."""
+
+
+def loss_text(model: Model, motions: Sequence[Motion]) -> str:
+    """The part `[loss]` of a study, with comments."""
+    if compares_torques(model, motions):
+        return _torque_loss(motions)
+    rows = [np.diff(np.asarray(m.t)) for m in motions]
+    dt = float(np.median(np.concatenate(rows))) if rows else WINDOW / STEPS
+    steps = max(5, round(WINDOW / dt))
+    shooting = any(m.v is None for m in motions)
+    kind = "multiple_shooting" if shooting else "windows"
+    why = (
+        "velocities were not measured: starts are free"
+        if shooting
+        else "each window starts as measured"
+    )
+    others = ", ".join(k for k in LOSSES if k != kind)
+    if _has_every_torque(model, motions):
+        others += "; or torque (no signals, no noise), if joint/control holds measured torques, not only commands"
+    lines = [
+        "# What is compared, over which stretches (docs/identify.md)",
+        "[loss]",
+        f'kind = "{kind}"  # {why}; or {others}',
+        f"steps = {steps}  # {steps * dt:.3g} s",
+        'signals = ["joint/position"]',
+    ]
+    noise, least = scatter(motions), LEAST_NOISE * _range(motions)
+    if noise > least:
+        lines.append(f"noise = {noise:.2g}  # estimated from the scatter of neighbouring rows")
+    elif least > 0.0:
+        lines.append(
+            f"noise = {least:.2g}  # {LEAST_NOISE:g} of their range: they scatter by {noise:.2g} only"
+        )
+    lines.append("# huber = 3.0  # beyond so many deviations, differences count less")
+    return "\n".join(lines)
+
+
+def _torque_loss(motions: Sequence[Motion]) -> str:
+    """The part of the loss where torques are compared."""
+    lines = ["# What is compared (docs/identify.md)", "[loss]"]
+    kind = 'kind = "torque"  # torques that the motion needs, against measured ones; or windows, multiple_shooting …'
+    if not all(TORQUE in (m.signals or {}) for m in motions):
+        lines += [
+            "# Positions look filtered, so that joint/control is taken for measured torques. If it only holds what was",
+            '# commanded: kind = "windows", with steps = 100.',
+        ]
+    return "\n".join([*lines, kind])
+
+
+def compares_torques(model: Model, motions: Sequence[Motion]) -> bool:
+    """Whether whole inertias can be found by inverse dynamics: a mass alone, with a wrong inertia held, is biased.
+
+    Columns such as `tau_1` count as commands; beside positions that were filtered they were measured, too.
+    """
+    if motions and all(TORQUE in (m.signals or {}) for m in motions):
+        return True
+    return _has_every_torque(model, motions) and scatter(motions) < FILTERED * _range(motions)
+
+
+def _has_every_torque(model: Model, motions: Sequence[Motion]) -> bool:
+    """Whether the logs hold position, velocity and a command that changes of every joint of a fixed robot."""
+    if model.nq != model.dof or not motions:
+        return False
+    commands = [
+        (m.signals or {}).get(CONTROL) for m in motions if m.v is not None and m.q is not None
+    ]
+    return len(commands) == len(motions) and all(
+        u is not None and bool(np.all(np.nanstd(np.asarray(u), axis=0) > 0.0)) for u in commands
+    )
+
+
+def _range(motions: Sequence[Motion]) -> float:
+    """How far a coordinate that moves usually goes [rad, m]."""
+    spans = [np.ptp(np.asarray(m.q), axis=0) for m in motions if m.q is not None and len(m.t)]
+    found = np.concatenate(spans) if spans else np.zeros(0)
+    found = found[np.isfinite(found) & (found > 0.0)]
+    return float(np.median(found)) if found.size else 0.0
+
+
+def scatter(motions: Sequence[Motion]) -> float:
+    """Standard deviation of the noise of positions, from third differences of neighbouring rows."""
+    parts = [
+        np.ravel(np.diff(np.asarray(m.q), n=3, axis=0))
+        for m in motions
+        if m.q is not None and len(m.t) > 3
+    ]
+    found = np.concatenate(parts) if parts else np.zeros(0)
+    found = found[np.isfinite(found)]
+    return float(1.4826 * np.median(np.abs(found)) / np.sqrt(20.0)) if found.size else 0.0
