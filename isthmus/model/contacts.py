@@ -10,10 +10,9 @@ import numpy as np
 
 from isthmus.describe.description import Frame, Shape
 from isthmus.entry import check_arguments
-from isthmus.errors import BadModel, BadOption, UnknownName, did_you_mean
-from isthmus.model import address
+from isthmus.errors import BadModel, BadOption
 from isthmus.model.arrays import is_traced, stack
-from isthmus.model.filters import body_of, welded
+from isthmus.model.filters import body_of, shapes_called, welded
 from isthmus.model.leaves import faults_of_leaf
 from isthmus.model.model import Model, leaf_fields
 from isthmus.model.pairs import RULES, ContactKind, Pair, Rule, pair_list, slots
@@ -272,7 +271,7 @@ def _taken(model: Model, records: list[Contact], paired: bool) -> dict[int, int]
     for n, record in enumerate(records):
         patterns = [record.shapes] if isinstance(record.shapes, str) else list(record.shapes)
         for pattern in patterns:
-            for shape in _named(model, pattern, solid):
+            for shape in shapes_called(model, pattern, solid, KINDS):
                 if stands_still(model, shape) and not paired:
                     if "*" not in pattern:
                         raise BadModel(
@@ -300,18 +299,6 @@ def _rows(
                 rows.append((shape, corner, plane))
                 materials.append(records[n])
     return rows, materials
-
-
-def _named(model: Model, pattern: str, solid: list[int]) -> list[int]:
-    """The shapes that a pattern names, by their own names or by those of their links."""
-    links = {s: model.link_names[model.shape_links[s]] for s in solid if model.shape_links[s] >= 0}
-    for names in ({s: model.shape_names[s] for s in solid}, links):
-        if found := address.matching(pattern, [*names.values()]):
-            return [s for s, name in names.items() if name in found]
-    if pattern != "*":
-        known = (*(model.shape_names[s] for s in solid), *links.values(), *KINDS)
-        raise UnknownName(f"no shape or link is called {pattern!r}.{did_you_mean(pattern, known)}")
-    return []
 
 
 def last_shapes(model: Model) -> tuple[list[str], int]:

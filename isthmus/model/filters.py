@@ -37,26 +37,43 @@ class Filters:
 
 
 def pairs_of(model: Topology, first: str, second: str, filters: Filters) -> tuple[Names, ...]:
-    """Names of the pairs of shapes that two patterns pick, each pair once.
+    """Names of the pairs of shapes that two patterns pick, of shapes or of their links, each pair once.
 
-    A name that is no pattern is taken at its word. Where patterns pick, pairs are left out that cannot move against
-    each other, that are neighbours in the tree, or that masks of shapes and excluded pairs of links keep apart; pairs
-    that the file names stay.
+    Two names, each of one shape and no pattern, are taken at their word. Where patterns pick, pairs are left out that
+    cannot move against each other, that are neighbours in the tree, or that masks of shapes and excluded pairs of links
+    keep apart; pairs that the file names stay.
     """
     solid = [s for s, kind in enumerate(model.shape_kinds) if kind != "plane"]
-    names = [model.shape_names[s] for s in solid]
-    picked = [_picked(pattern, names) for pattern in (first, second)]
+    names = model.shape_names
+    picked = [shapes_called(model, pattern, solid) for pattern in (first, second)]
     bodies = welded(model)
-    both = address.picks_one(first, names) and address.picks_one(second, names)
+    is_one = lambda pattern, shapes: len(shapes) == 1 and address.picks_one(pattern, names)
+    both = is_one(first, picked[0]) and is_one(second, picked[1])
     if both:
-        _refuse_impossible(model, first, second, bodies)
-    found: dict[frozenset[str], Names] = {}
-    for a in picked[0]:
-        for b in picked[1]:
-            s, o = (model.shape_names.index(name) for name in (a, b))
-            if a != b and (both or _may_touch(model, bodies, s, o, filters)):
-                found.setdefault(frozenset((a, b)), (a, b))
+        _refuse_impossible(model, *picked[0], *picked[1], bodies)
+    found: dict[frozenset[int], Names] = {}
+    for s in picked[0]:
+        for o in picked[1]:
+            if s != o and (both or _may_touch(model, bodies, s, o, filters)):
+                found.setdefault(frozenset((s, o)), (names[s], names[o]))
     return tuple(found.values())
+
+
+def shapes_called(
+    model: Topology, pattern: str, solid: Sequence[int], also: Sequence[str] = ()
+) -> list[int]:
+    """Those of the `solid` shapes that a pattern names, by their own names or by those of their links.
+
+    `also`: what else could have been meant by a name that is not there.
+    """
+    links = {s: model.link_names[model.shape_links[s]] for s in solid if model.shape_links[s] >= 0}
+    for names in ({s: model.shape_names[s] for s in solid}, links):
+        if found := address.matching(pattern, [*names.values()]):
+            return [s for s, name in names.items() if name in found]
+    if pattern != "*":
+        known = (*(model.shape_names[s] for s in solid), *links.values(), *also)
+        raise UnknownName(f"no shape or link is called {pattern!r}.{did_you_mean(pattern, known)}")
+    return []
 
 
 def welded(model: Topology) -> tuple[int, ...]:
@@ -73,17 +90,10 @@ def body_of(model: Topology, bodies: Sequence[int], shape: int) -> int:
     return bodies[link] if link >= 0 else -1
 
 
-def _picked(pattern: str, names: list[str]) -> list[str]:
-    found = address.matching(pattern, names)
-    if not found:
-        raise UnknownName(f"no shape is called {pattern!r}.{did_you_mean(pattern, names)}")
-    return found
-
-
-def _refuse_impossible(model: Topology, first: str, second: str, bodies: tuple[int, ...]) -> None:
+def _refuse_impossible(model: Topology, a: int, b: int, bodies: tuple[int, ...]) -> None:
+    first, second = model.shape_names[a], model.shape_names[b]
     if first == second:
         raise BadModel(f"the pair {first!r} and {second!r} is one shape: a pair needs two.")
-    a, b = (model.shape_names.index(name) for name in (first, second))
     if model.shape_links[a] == model.shape_links[b]:
         link = model.shape_links[a]
         on = "the world" if link < 0 else f"the link {model.link_names[link]!r}"

@@ -229,9 +229,10 @@ class Model(JointFields, Shown):
     def pairs(self, first: str = "*", second: str = "*") -> tuple[tuple[str, str], ...]:
         """Names of the pairs of shapes that two names or patterns pick, for `pairs` of `ist.with_contact`.
 
-        A name that is no pattern is taken at its word. Where patterns pick, pairs are left out that cannot move against
-        each other, that are neighbours in the tree, or that the model's file keeps apart (MJCF's contype, conaffinity
-        and exclude), unless it names them (MJCF's pair).
+        Names are those of shapes, or of links for all of their shapes. Two names, each of one shape and no pattern, are
+        taken at their word. Where patterns pick, pairs are left out that cannot move against each other, that are
+        neighbours in the tree, or that the model's file keeps apart (MJCF's contype, conaffinity and exclude), unless it
+        names them (MJCF's pair).
         """
         return pairs_of(self, first, second, self.filters)
 

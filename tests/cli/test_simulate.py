@@ -167,7 +167,7 @@ def test_every_integrator_can_be_chosen():
             "--pair 1 does not know 'finger'. --pair 1 has no first and no second; name two shapes",
         ),
         (["--pair", "finger+cube,glue=1"], "--pair 1 does not know 'glue'"),
-        (["--pair", "finger+cube"], "no shape is called 'finger'"),
+        (["--pair", "finger+cube"], "no shape or link is called 'finger'"),
         (["--contact", "friction=0.3,glue=1"], "--contact 1 does not know 'glue'"),
         (["--contact", "friction=much"], "--contact 1: friction must be a number, not 'much'"),
     ],

@@ -52,6 +52,12 @@ def test_patterns_leave_out_neighbours_and_what_is_welded_together():
     assert MODEL.pairs("upper", "lower") == (("upper", "lower"),)  # by name: as asked for
 
 
+def test_a_link_stands_for_all_of_its_shapes():
+    assert MODEL.pairs("hand", "ball") == MODEL.pairs("finger*", "ball")
+    assert MODEL.pairs("b*", "han*") == (("ball", "finger1"), ("ball", "finger2"))
+    assert MODEL.pairs("upper", "hand") == ()  # of two shapes: no single pair is asked for
+
+
 def test_masks_and_exclusions_of_a_file_are_obeyed(tmp_path):
     body = lambda name, more="": (
         f"""<body name="{name}"><freejoint/><geom name="{name}" size="0.1" {more}/></body>"""
@@ -123,7 +129,7 @@ def test_a_hull_with_many_corners_is_thinned_and_that_is_said():
         ([("finger1", "finger2")], BadModel, "are both on the link 'hand': they cannot touch"),
         ([("lower", "finger1")], BadModel, "are on links that are welded together"),
         ([("finger*", "lower")], BadModel, "no shapes called 'finger*' and 'lower' could touch"),
-        ([("fingre*", "ball")], UnknownName, "no shape is called 'fingre*'"),
+        ([("fingre*", "ball")], UnknownName, "no shape or link is called 'fingre*'"),
         ([("finger3", "ball")], UnknownName, "Did you mean 'finger"),
         ([("finger1",)], IsthmusError, "pairs"),
         ([ist.Pair("finger1", "ball", friction=-1.0)], BadModel, "'contact/friction' cannot be -1"),
