@@ -24,7 +24,7 @@ ELBOW = Body(
     common=elbow.COMMON, published=elbow.MUJOCO_DEFAULTS, simulator=elbow.isthmus_simulator,
     mujoco=elbow.mujoco_simulator, built=elbow.built, weights_of=no_numbers,
     first_frame=first_frame, flight=flight, errors=errors, rolled=elbow.simulate_elbow,
-    numbers_of=no_numbers, draw_toss=draw_toss,
+    numbers_of=no_numbers, draw_toss=draw_toss, own=elbow.OWN,
 )  # fmt: skip
 
 

@@ -14,7 +14,6 @@ from isthmus.data.datasets_bodies import ELBOW_STEP
 from isthmus.experiments.tosses_body import (
     CONTACT,
     MUJOCO_CONTACT,
-    TABLE,
     Number,
     Numbers,
     Simulate,
@@ -35,16 +34,18 @@ LINKS = ("first", "second")
 Rollout = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 """(q, v, rows) -> q of all tosses."""
 KINDS = ("soft", "penalty")
-PARTS = {"impulse": 1, "penalty": 8}
+PARTS = {"impulse": 4, "penalty": 16, "mujoco": 8}
 """Steps in a row of the recording, by the kind of contact."""
+PLAY = (7, 8)
+"""Coordinates of a simulation that recordings do not have: how far the hinge has yielded along x and z [m]."""
 SETTLED = 0.3
 """[s]: a toss comes to rest about where it would be after this time at its first velocity."""
 
 _LINK = {
     "friction": Number(0.16, 0.03, 1e-3, 2.0),
-    "com_x": Number(0.0, 0.002), "com_y": Number(0.0, 0.002), "com_z": Number(0.0, 0.002),
-    "inertia_x": Number(0.5, 0.2, 0.05, 3.0, log=True), "inertia_y": Number(1.1, 0.2, 0.05, 3.0, log=True),
-    "inertia_z": Number(1.0, 0.2, 0.05, 3.0, log=True),
+    "com_x": Number(0.0, 0.001), "com_y": Number(0.0, 0.001), "com_z": Number(0.0, 0.001),
+    "inertia_x": Number(0.3, 0.2, 0.05, 3.0, log=True), "inertia_y": Number(0.8, 0.1, 0.05, 3.0, log=True),
+    "inertia_z": Number(0.75, 0.1, 0.05, 3.0, log=True),
     "half_x": Number(0.05, 0.001), "half_y": Number(0.0235, 0.001), "half_z": Number(0.025, 0.001),
     "middle_x": Number(0.0, 0.001), "middle_y": Number(0.0, 0.001), "middle_z": Number(0.0, 0.001),
 }  # fmt: skip
@@ -53,21 +54,32 @@ factors of the published one. Where the search starts was chosen by earlier sear
 COMMON = {
     **{f"{name}_{link}": number for link in LINKS for name, number in _LINK.items()},
     "mass": Number(1.0, 0.05, 0.3, 3.0), "hinge_x": Number(HINGE[0], 0.001), "hinge_z": Number(HINGE[2], 0.001),
-    "hinge_damping": Number(5e-4, 0.7, 1e-7, 0.1, log=True), "hinge_dry": Number(4e-4, 0.7, 1e-6, 0.1, log=True),
-    **TABLE, "tilt_x": Number(-0.028, 0.005), "tilt_y": Number(-0.03, 0.005),
+    "hinge_damping": Number(2e-4, 0.35, 1e-7, 0.1, log=True), "hinge_dry": Number(4e-4, 0.35, 1e-6, 0.1, log=True),
+    "play_stiffness": Number(2e4, 0.5, 1e2, 1e6, log=True), "play_damping": Number(60.0, 0.5, 0.1, 1e4, log=True),
+    "height": Number(0.0025, 0.001), "tilt_x": Number(-0.028, 0.005), "tilt_y": Number(-0.03, 0.005),
     "gravity_x": Number(0.33, 0.05), "gravity_y": Number(-0.14, 0.05), "gravity_z": Number(-9.52, 0.05),
 }  # fmt: skip
 """Of every simulator. `mass`: that of the second link, divided by the first one's; `hinge_damping` [N·m·s] and
-`hinge_dry` [N·m]: viscous and dry friction. Where the hinge is along its axis cannot be told from where the second link
-is. Gravity [m/s²] in the frame of the recordings, which is not level and whose clock may be off."""
+`hinge_dry` [N·m]: viscous and dry friction; `play_stiffness` [N/m] and `play_damping` [N·s/m]: how the hinge yields
+across its axis. Where the hinge is along its axis cannot be told from where the second link is. Height [m] and tilt
+[rad] of the table. Gravity [m/s²] in the frame of the recordings, which is not level and whose clock may be off."""
+OWN = {
+    **CONTACT,
+    "penalty": {
+        "stiffness": Number(5e6, 0.7, 1e3, 1e9, log=True), "damping": Number(0.5, 0.5, 1e-3, 100.0, log=True),
+        "exponent": Number(1.4, 0.1, 1.0, 2.5), "friction_speed": Number(0.02, 0.7, 1e-3, 1.0, log=True),
+    },
+    "mujoco": {**CONTACT["mujoco"], "time": Number(0.005, 0.7, 0.0017, 0.2, log=True)},
+}  # fmt: skip
+"""Of one simulator. Steps of MuJoCo are shorter than for the cube, so its time constant may be, too."""
 MUJOCO_DEFAULTS = {
     **dict.fromkeys(COMMON, 0.0), **MUJOCO_CONTACT, "mass": 1.0, "hinge_x": HINGE[0],
-    "gravity_z": -GRAVITY,
+    "gravity_z": -GRAVITY, "play_stiffness": 1e5, "play_damping": 300.0,
     **{f"friction_{link}": 0.3 for link in LINKS},
     **{f"inertia_{axis}_{link}": 1.0 for axis in "xyz" for link in LINKS},
     **{f"half_{axis}_{link}": half for axis, half in zip("xyz", HALF, strict=True) for link in LINKS},
 }  # fmt: skip
-"""The published boxes, and contacts as MuJoCo has them where nothing is said."""
+"""The published boxes on a hinge that hardly yields, and contacts as MuJoCo has them where nothing is said."""
 
 
 def _of(numbers: Numbers, name: str, link: str) -> np.ndarray:
@@ -90,12 +102,12 @@ def masses(numbers: Numbers) -> np.ndarray:
 
 @functools.cache
 def elbow() -> Model:
-    """The boxes as published, over a plane that does not touch them yet."""
+    """The boxes as published, over a plane that does not touch them yet; the joint may yield across the hinge."""
     robot = Builder("elbow")
     for link, middle in zip(LINKS, published_middles(), strict=True):
         robot.add_link(link, mass=MASS, com=tuple(middle), inertia=(INERTIA,) * 3)
     robot.add_joint_free("flight", None, LINKS[0])
-    robot.add_joint_revolute("hinge", *LINKS, position=HINGE, axis=(0, 1, 0))
+    robot.add_joint_planar("hinge", *LINKS, position=HINGE, axis=(0, 1, 0))
     for link, middle in zip(LINKS, published_middles(), strict=True):
         robot.add_shape_box(link, HALF, name=link, position=tuple(middle))
     robot.add_shape_plane(name="ground")
@@ -113,16 +125,18 @@ def built(kind: str, numbers: Numbers, network: str | None = None) -> Model:
     model = _template(kind)
     plane = Ground(numbers["height"], (numbers["tilt_x"], numbers["tilt_y"])).shape().frame
     count = len(model.contact_kinds)
-    own = {f"contact_{name}": np.full(count, numbers[name]) for name in CONTACT[kind]}
+    own = {f"contact_{name}": np.full(count, numbers[name]) for name in OWN[kind]}
     friction = np.array([numbers[f"friction_{link}"] for link in LINKS])
     inertia = INERTIA * _both(numbers, "inertia")
-    of_hinge = lambda x: np.array([0.0] * 6 + [x])
+    of_hinge = lambda across, x: np.array([0.0] * 6 + [across, across, x])
     level = [1.0, 0.0, 0.0, 0.0]
     return dataclasses.replace(
         model, link_mass=masses(numbers), link_com=published_middles() + _both(numbers, "com"),
         link_inertia=np.concatenate([inertia, np.zeros((2, 3))], axis=1),
         joint_origin=np.array([[0.0] * 3, _hinge(numbers)]), gravity=_gravity(numbers),
-        joint_damping=of_hinge(numbers["hinge_damping"]), joint_friction=of_hinge(numbers["hinge_dry"]),
+        joint_damping=of_hinge(numbers["play_damping"], numbers["hinge_damping"]),
+        joint_friction=of_hinge(0.0, numbers["hinge_dry"]),
+        joint_stiffness=of_hinge(numbers["play_stiffness"], 0.0),
         shape_size=np.concatenate([_both(numbers, "half"), np.zeros((1, 3))]),
         shape_origin=np.concatenate([published_middles() + _both(numbers, "middle"), [plane.position]]),
         shape_orientation=np.array([level, level, plane.orientation]),
@@ -150,7 +164,13 @@ def over_table(
     rise = (q[:, :2] + SETTLED * v[:, :2]) @ (-normal[:2] / normal[2])
     up = np.zeros((len(q), 8))
     up[:, 2] = rise
-    return simulate(q + up, v, rows) - up[:, None]
+    moved = simulate(_with_play(q + up, 7), _with_play(v, 6), rows)
+    return np.delete(moved, PLAY, axis=2) - up[:, None]
+
+
+def _with_play(x: np.ndarray, before: int) -> np.ndarray:
+    """`q` or `v` of all tosses with the two coordinates across the hinge, at rest, after so many others."""
+    return np.insert(x, [before] * 2, 0.0, axis=1)
 
 
 def simulate_elbow(model: Model, q: np.ndarray, v: np.ndarray, rows: int) -> np.ndarray:
@@ -167,17 +187,17 @@ def isthmus_simulator(kind: str, network: str | None = None) -> Simulate:
     return lambda numbers, q, v, rows: simulate_elbow(built(kind, numbers), q, v, rows)
 
 
-BODY = """<body pos="0.001 0.001 0.001"><{joint}/>
+BODY = """<body pos="0.001 0.001 0.001">{joints}
 <inertial pos="0.001 0.001 0.001" mass="0.37" diaginertia="0.0006 0.0006 0.0006"/>
 <geom type="box" size="0.05 0.025 0.025" pos="0.001 0.001 0.001"/>{inside}</body>"""
-MJCF = BODY.format(
-    joint="freejoint", inside=BODY.format(joint='joint type="hinge" axis="0 1 0"', inside="")
-)
+HINGED = """<joint type="slide" axis="1 0 0" stiffness="1"/><joint type="slide" axis="0 0 1" stiffness="1"/>
+<joint type="hinge" axis="0 1 0"/>"""
+MJCF = BODY.format(joints="<freejoint/>", inside=BODY.format(joints=HINGED, inside=""))
 
 
 def mujoco_simulator() -> Simulate:
     """The same boxes in MuJoCo."""
-    level = simulated_by_mujoco(MJCF, ELBOW_STEP, _set_mujoco)
+    level = simulated_by_mujoco(MJCF, ELBOW_STEP, PARTS["mujoco"], _set_mujoco)
 
     def simulate(numbers: Numbers, q: np.ndarray, v: np.ndarray, rows: int) -> np.ndarray:
         tilt = Rotation.from_rotvec([numbers["tilt_x"], numbers["tilt_y"], 0.0])
@@ -190,7 +210,11 @@ def _set_mujoco(body: Any, numbers: Numbers) -> None:
     middles = published_middles()
     body.body_mass[1:], body.opt.gravity[:] = masses(numbers), _gravity(numbers)
     body.body_pos[2] = _hinge(numbers)
-    body.dof_damping[6], body.dof_frictionloss[6] = numbers["hinge_damping"], numbers["hinge_dry"]
+    body.jnt_stiffness[1:3], body.dof_damping[6:8] = (
+        numbers["play_stiffness"],
+        numbers["play_damping"],
+    )
+    body.dof_damping[8], body.dof_frictionloss[8] = numbers["hinge_damping"], numbers["hinge_dry"]
     for k, link in enumerate(LINKS):
         body.body_ipos[k + 1] = middles[k] + _of(numbers, "com", link)
         body.body_inertia[k + 1] = INERTIA * _of(numbers, "inertia", link)

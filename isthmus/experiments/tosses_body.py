@@ -17,9 +17,6 @@ from isthmus.model.model import Model
 from isthmus.model.state import State
 from isthmus.simulate.many import rollout_many
 
-MUJOCO_PARTS = 4
-"""Steps of MuJoCo in a row of the recording."""
-
 Numbers = dict[str, float]
 Simulate = Callable[[Numbers, np.ndarray, np.ndarray, int], np.ndarray]
 """(numbers, q, v, rows) -> q of all tosses, (tosses, rows, coordinates)."""
@@ -53,24 +50,16 @@ CONTACT = {
         "restitution": Number(0.15, 0.1, 0.0, 0.95), "softness": Number(1.0, 1.5, 1e-6, 100.0, log=True),
         "erp": Number(0.2, 0.1, 0.0, 1.0),
     },
-    "penalty": {
-        "stiffness": Number(3e5, 0.7, 1e3, 1e7, log=True), "damping": Number(3.0, 0.5, 1e-3, 100.0, log=True),
-        "exponent": Number(1.4, 0.1, 1.0, 2.5), "friction_speed": Number(0.02, 0.7, 1e-3, 1.0, log=True),
-    },
     "mujoco": {
         "time": Number(0.01, 0.7, 0.0034, 0.2, log=True), "ratio": Number(1.0, 0.5, 0.01, 5.0, log=True),
         "least": Number(0.9, 0.1, 0.01, 0.95), "most": Number(0.95, 0.02, 0.5, 0.999),
         "width": Number(0.001, 0.8, 1e-5, 0.1, log=True),
     },
 }  # fmt: skip
-"""Of one simulator: how its contacts bounce and yield. MuJoCo: `solref`, not shorter than two steps, and three of
-`solimp`."""
+"""Of one simulator: how its contacts bounce and yield; springs start elsewhere for each body. MuJoCo: `solref`, not
+shorter than two steps, and three of `solimp`."""
 MUJOCO_CONTACT = {"time": 0.02, "ratio": 1.0, "least": 0.9, "most": 0.95, "width": 0.001}
 """Contacts as MuJoCo has them where nothing is said."""
-TABLE = {
-    "height": Number(0.001, 0.001), "tilt_x": Number(0.0, 0.003), "tilt_y": Number(0.0, 0.003),
-}  # fmt: skip
-"""[m, rad]"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +102,7 @@ class Body:
     """The numbers of a fitted model that its starts depend on."""
     draw_toss: Callable[[dict[str, np.ndarray]], Any]
     """A figure of a recorded toss, (rows, coordinates), and its predictions."""
-    own: dict[str, dict[str, Number]] = dataclasses.field(default_factory=lambda: CONTACT)
+    own: dict[str, dict[str, Number]]
     """Free numbers of one simulator: of its contact, and those that start elsewhere than the common ones."""
 
     def free_numbers(self, kind: str) -> dict[str, Number]:
@@ -135,15 +124,15 @@ def rolled(
 
 
 def mujoco_simulator(
-    mjcf: str, row: float, set_numbers: Callable[[Any, Numbers], None]
+    mjcf: str, row: float, parts: int, set_numbers: Callable[[Any, Numbers], None]
 ) -> Simulate:
     """A body on a plane, geom 0, in MuJoCo, with elliptic friction cones; `set_numbers` changes its model.
 
+    `row`: time between rows [s], in which there are so many steps, `parts`.
     MuJoCo ignores later changes of places that are zero in the MJCF.
     """
     mujoco = mujoco_library()
     rollout = import_module("mujoco.rollout")
-    parts = MUJOCO_PARTS
     option = f'<option timestep="{row / parts}" gravity="0 0 -{GRAVITY}" cone="elliptic"/>'
     table = '<geom type="plane" size="10 10 1" pos="0 0 0.001" quat="1 0.001 0 0"/>'
     body = mujoco.MjModel.from_xml_string(

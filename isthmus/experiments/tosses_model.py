@@ -33,7 +33,7 @@ MASS, INERTIA = 0.37, 0.00081
 KINDS = ("impulse", "soft", "penalty")
 NETWORKS = {"friction": "contact/friction_force", "restitution": "contact/normal_force"}
 """What a network scales, from the velocity of the corner."""
-PARTS = {"impulse": 2, "penalty": 8}
+PARTS = {"impulse": 2, "penalty": 8, "mujoco": 4}
 """Steps in a row of the recording, by the kind of contact; yielding impulses are impulses."""
 
 COMMON = {
@@ -142,7 +142,7 @@ MJCF = """<body><freejoint/>
 
 def mujoco_simulator() -> Simulate:
     """The same cube in MuJoCo."""
-    return simulated_by_mujoco(MJCF, ROW, _set_mujoco)
+    return simulated_by_mujoco(MJCF, ROW, PARTS["mujoco"], _set_mujoco)
 
 
 def _set_mujoco(body: Any, numbers: Numbers) -> None:

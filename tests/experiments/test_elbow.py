@@ -82,6 +82,19 @@ def test_the_peer_flies_with_the_same_numbers(made):
     assert off({**TRUTH, "hinge_damping": 0.0})[1].mean() > 5 * angle.mean()
 
 
+def test_the_hinge_of_the_peer_yields_as_ours_does(made):
+    pytest.importorskip("mujoco")
+    tosses, v = made
+    start = tosses.pick(np.arange(8), 12)
+    fly = lambda simulate, **numbers: simulate(
+        {**TRUTH, **MUJOCO_CONTACT, **numbers}, start.q[:, 0], v, 12
+    )
+    loose = {"play_stiffness": 20.0, "play_damping": 0.1}
+    ours = fly(isthmus_simulator("penalty"), **loose)
+    far = lambda q: errors(q, Tosses(ours, start.v, start.counts))[0].max()
+    assert far(fly(mujoco_simulator(), **loose)) < 0.1 * far(fly(isthmus_simulator("penalty")))
+
+
 def test_a_tilted_table_is_at_zero_where_a_toss_comes_to_rest():
     q, v = np.zeros((2, 8)), np.zeros((2, 7))
     q[:, :3], q[:, 3], v[:, 1] = [[0.2, 0.1, 0.3], [-0.1, 0.4, 0.3]], 1.0, [1.0, -2.0]
