@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from isthmus.describe.mujoco_log import collected_warnings
 from isthmus.errors import MissingExtra, StepWarning
 from isthmus.experiments.tosses_data import GRAVITY, Errors, Tosses
 from isthmus.model.model import Model
@@ -145,7 +146,8 @@ def mujoco_simulator(
         set_numbers(body, numbers)
         mujoco.mj_setConst(body, data[0])
         start = np.concatenate([np.zeros((len(q), 1)), q, v], axis=1)
-        made, _ = rollout.rollout(body, data, start, nstep=parts * (rows - 1))
+        with collected_warnings(mujoco):  # some numbers of a search make it unstable
+            made, _ = rollout.rollout(body, data, start, nstep=parts * (rows - 1))
         return np.concatenate([q[:, None], made[:, parts - 1 :: parts, 1 : 1 + q.shape[1]]], axis=1)
 
     return simulate

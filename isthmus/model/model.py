@@ -231,8 +231,8 @@ class Model(JointFields, Shown):
 
         Names are those of shapes, or of links for all of their shapes. Two names, each of one shape and no pattern, are
         taken at their word. Where patterns pick, pairs are left out that cannot move against each other, that are
-        neighbours in the tree, or that the model's file keeps apart (MJCF's contype, conaffinity and exclude), unless it
-        names them (MJCF's pair).
+        neighbours in the tree, or that the model's file keeps apart (MJCF's contype, conaffinity and exclude), unless
+        it names them (MJCF's pair).
         """
         return pairs_of(self, first, second, self.filters)
 
