@@ -32,6 +32,8 @@ TEXTS = (".csv", ".tsv", ".txt", ".log", ".dat")
 """Endings of text files."""
 BLANK = {"", "nan", "na", "n/a", "null", "none", "-"}
 CHUNK = 4096
+COMPARED = 20
+"""Lines before the last one that say how many decimals a number has."""
 NAMES = re.compile(r"%\w")
 """How the line of names of `rostopic echo -p` begins: `%time,field.position0`; other lines with % are comments."""
 OTHERS = {
@@ -88,6 +90,7 @@ def csv_columns(path: PathLike, header: Sequence[str] | None) -> dict[str, np.nd
 def csv_table(path: PathLike, header: Sequence[str] | None) -> Table:
     """A text file: a line of names (or `header`), then lines of numbers; columns of text are left out."""
     text, mark = _text(path)
+    text, cut = _whole_lines(text, mark)
     lines = _lines(path, text, mark)
     names = _names(path, lines) if header is None else [str(name) for name in header]
     if twice := [name for name, times in Counter(names).items() if times > 1]:
@@ -111,8 +114,10 @@ def csv_table(path: PathLike, header: Sequence[str] | None) -> Table:
             cells = [row[names.index(name)] for row in rows[-len(values) :]]
             columns[name] = from_cells(cells)
     columns = {_by_word(name, words): x for name, x in columns.items() if name not in words}
-    notes = (f"left out, since they hold text: {', '.join(map(repr, words))}.",) if words else ()
-    return Table(str(path), columns, notes)
+    notes = [f"left out, since they hold text: {', '.join(map(repr, words))}."] if words else []
+    if cut:
+        notes.append(f"left out: the last line, which ends inside a number, {cut!r}.")
+    return Table(str(path), columns, tuple(notes))
 
 
 def _names(path: PathLike, lines: Iterator[tuple[int, list[str]]]) -> list[str]:
@@ -156,8 +161,25 @@ def _text(path: PathLike) -> tuple[str, str]:
     if any(map(first.count, ",;\t")):
         return text, max(",;\t", key=first.count)
     if len(first.split()) > 1:
-        text = "\n".join(",".join(line.split()) for line in text.splitlines())
+        text = "".join(
+            ",".join(line.split()) + "\n" * line.endswith("\n") for line in text.splitlines(True)
+        )
     return text, ","
+
+
+def _whole_lines(text: str, mark: str) -> tuple[str, str]:
+    """The text without a last line that was cut inside its last number, and this number as it is written.
+
+    Such a line has no end, and its number has fewer decimals than any other one in its column.
+    """
+    if text.endswith("\n"):
+        return text, ""
+    whole, _, last = text.rpartition("\n")
+    decimals = lambda line: len(line.rpartition(mark)[2].strip().partition(".")[2])
+    before = [decimals(line) for line in whole.splitlines()[1:][-COMPARED:] if line.strip()]
+    if len(before) < COMPARED or not 0 < min(before) > decimals(last):
+        return text, ""
+    return f"{whole}\n", last.rpartition(mark)[2].strip()
 
 
 def _at_once(body: str, mark: str, width: int) -> np.ndarray | None:
