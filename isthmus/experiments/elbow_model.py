@@ -36,7 +36,7 @@ Rollout = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 KINDS = ("soft", "penalty")
 PARTS = {"impulse": 4, "penalty": 16, "mujoco": 8}
 """Steps in a row of the recording, by the kind of contact."""
-PLAY = (7, 8)
+YIELDING = (7, 8)
 """Coordinates of a simulation that recordings do not have: how far the hinge has yielded along x and z [m]."""
 SETTLED = 0.3
 """[s]: a toss comes to rest about where it would be after this time at its first velocity."""
@@ -55,12 +55,12 @@ COMMON = {
     **{f"{name}_{link}": number for link in LINKS for name, number in _LINK.items()},
     "mass": Number(1.0, 0.05, 0.3, 3.0), "hinge_x": Number(HINGE[0], 0.001), "hinge_z": Number(HINGE[2], 0.001),
     "hinge_damping": Number(2e-4, 0.35, 1e-7, 0.1, log=True), "hinge_dry": Number(4e-4, 0.35, 1e-6, 0.1, log=True),
-    "play_stiffness": Number(2e4, 0.5, 1e2, 1e6, log=True), "play_damping": Number(60.0, 0.5, 0.1, 1e4, log=True),
+    "yield_stiffness": Number(2e4, 0.5, 1e2, 1e6, log=True), "yield_damping": Number(60.0, 0.5, 0.1, 1e4, log=True),
     "height": Number(0.0025, 0.001), "tilt_x": Number(-0.028, 0.005), "tilt_y": Number(-0.03, 0.005),
     "gravity_x": Number(0.33, 0.05), "gravity_y": Number(-0.14, 0.05), "gravity_z": Number(-9.52, 0.05),
 }  # fmt: skip
 """Of every simulator. `mass`: that of the second link, divided by the first one's; `hinge_damping` [N·m·s] and
-`hinge_dry` [N·m]: viscous and dry friction; `play_stiffness` [N/m] and `play_damping` [N·s/m]: how the hinge yields
+`hinge_dry` [N·m]: viscous and dry friction; `yield_stiffness` [N/m] and `yield_damping` [N·s/m]: how the hinge yields
 across its axis. Where the hinge is along its axis cannot be told from where the second link is. Height [m] and tilt
 [rad] of the table. Gravity [m/s²] in the frame of the recordings, which is not level and whose clock may be off."""
 OWN = {
@@ -74,7 +74,7 @@ OWN = {
 """Of one simulator. Steps of MuJoCo are shorter than for the cube, so its time constant may be, too."""
 MUJOCO_DEFAULTS = {
     **dict.fromkeys(COMMON, 0.0), **MUJOCO_CONTACT, "mass": 1.0, "hinge_x": HINGE[0],
-    "gravity_z": -GRAVITY, "play_stiffness": 1e5, "play_damping": 300.0,
+    "gravity_z": -GRAVITY, "yield_stiffness": 1e5, "yield_damping": 300.0,
     **{f"friction_{link}": 0.3 for link in LINKS},
     **{f"inertia_{axis}_{link}": 1.0 for axis in "xyz" for link in LINKS},
     **{f"half_{axis}_{link}": half for axis, half in zip("xyz", HALF, strict=True) for link in LINKS},
@@ -134,9 +134,9 @@ def built(kind: str, numbers: Numbers, network: str | None = None) -> Model:
         model, link_mass=masses(numbers), link_com=published_middles() + _both(numbers, "com"),
         link_inertia=np.concatenate([inertia, np.zeros((2, 3))], axis=1),
         joint_origin=np.array([[0.0] * 3, _hinge(numbers)]), gravity=_gravity(numbers),
-        joint_damping=of_hinge(numbers["play_damping"], numbers["hinge_damping"]),
+        joint_damping=of_hinge(numbers["yield_damping"], numbers["hinge_damping"]),
         joint_friction=of_hinge(0.0, numbers["hinge_dry"]),
-        joint_stiffness=of_hinge(numbers["play_stiffness"], 0.0),
+        joint_stiffness=of_hinge(numbers["yield_stiffness"], 0.0),
         shape_size=np.concatenate([_both(numbers, "half"), np.zeros((1, 3))]),
         shape_origin=np.concatenate([published_middles() + _both(numbers, "middle"), [plane.position]]),
         shape_orientation=np.array([level, level, plane.orientation]),
@@ -164,11 +164,11 @@ def over_table(
     rise = (q[:, :2] + SETTLED * v[:, :2]) @ (-normal[:2] / normal[2])
     up = np.zeros((len(q), 8))
     up[:, 2] = rise
-    moved = simulate(_with_play(q + up, 7), _with_play(v, 6), rows)
-    return np.delete(moved, PLAY, axis=2) - up[:, None]
+    moved = simulate(_with_yielding(q + up, 7), _with_yielding(v, 6), rows)
+    return np.delete(moved, YIELDING, axis=2) - up[:, None]
 
 
-def _with_play(x: np.ndarray, before: int) -> np.ndarray:
+def _with_yielding(x: np.ndarray, before: int) -> np.ndarray:
     """`q` or `v` of all tosses with the two coordinates across the hinge, at rest, after so many others."""
     return np.insert(x, [before] * 2, 0.0, axis=1)
 
@@ -211,8 +211,8 @@ def _set_mujoco(body: Any, numbers: Numbers) -> None:
     body.body_mass[1:], body.opt.gravity[:] = masses(numbers), _gravity(numbers)
     body.body_pos[2] = _hinge(numbers)
     body.jnt_stiffness[1:3], body.dof_damping[6:8] = (
-        numbers["play_stiffness"],
-        numbers["play_damping"],
+        numbers["yield_stiffness"],
+        numbers["yield_damping"],
     )
     body.dof_damping[8], body.dof_frictionloss[8] = numbers["hinge_damping"], numbers["hinge_dry"]
     for k, link in enumerate(LINKS):

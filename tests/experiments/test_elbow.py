@@ -89,7 +89,7 @@ def test_the_hinge_of_the_peer_yields_as_ours_does(made):
     fly = lambda simulate, **numbers: simulate(
         {**TRUTH, **MUJOCO_CONTACT, **numbers}, start.q[:, 0], v, 12
     )
-    loose = {"play_stiffness": 20.0, "play_damping": 0.1}
+    loose = {"yield_stiffness": 20.0, "yield_damping": 0.1}
     ours = fly(isthmus_simulator("penalty"), **loose)
     far = lambda q: errors(q, Tosses(ours, start.v, start.counts))[0].max()
     assert far(fly(mujoco_simulator(), **loose)) < 0.1 * far(fly(isthmus_simulator("penalty")))
