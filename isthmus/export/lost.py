@@ -79,5 +79,5 @@ def export_text(
     text, lost = make()
     with whole_file(path) as file:
         file.write(text if isinstance(text, bytes) else text.encode("utf-8"))
-    if sentence := lost.sentence(f"what the model has and {format} has not was left out"):
+    if sentence := lost.sentence(f"{format} has no place for"):
         say(sentence, os.fspath(path), ExportWarning)

@@ -394,19 +394,3 @@ def test_reading_is_a_phase_and_the_size_of_a_text_says_how_long(tmp_path):
         ist.read_motion([path, path], PENDULUM)
     assert [None if now is None else now.text for now in told] == 2 * ["reading log.csv", None]
     assert told[0].seconds == path.stat().st_size / 1e7
-
-
-@pytest.mark.parametrize("mark", [",", " "])
-def test_a_last_line_that_ends_inside_a_number_is_left_out_and_told(mark, tmp_path):
-    rows = [mark.join(["t", "q1", "q2"])]
-    rows += [mark.join(f"{x:.5f}" for x in (0.01 * k, 0.01 * k, 0.002 * k)) for k in range(40)]
-    for name, text, count in (
-        ("cut", "\n".join(rows)[:-3], 39),
-        ("no line end", "\n".join(rows), 40),
-        ("whole", "\n".join(rows) + "\n", 40),
-    ):
-        path = tmp_path / f"{name}.csv"
-        path.write_text(text)
-        motion = ist.read_motion(path, PENDULUM)
-        assert len(motion) == count
-        assert ("ends inside a number, '0.07'" in str(motion.notes)) == (name == "cut")
