@@ -132,7 +132,14 @@ def run(name: str, settings: Settings, folder: Path | None = None) -> Result:
     if settings.judge is None:
         return module.study(settings)
     if settings.data is None:
-        return Result((), {}, judged=module.judged(settings, *saved(name, folder)))
+        models, numbers = saved(name, folder)
+        try:
+            return Result((), {}, judged=module.judged(settings, models, numbers))
+        except KeyError as missing:
+            raise BadFile(
+                f"what the study {name!r} saved in {str(folder)!r} has no {missing}: another version of isthmus wrote "
+                "it. Run the study again."
+            ) from missing
     found = module.study(settings)
     return dataclasses.replace(found, judged=module.judged(settings, found.models, found.numbers))
 

@@ -62,7 +62,11 @@ def test_what_cannot_be_judged_is_refused_in_one_sentence(study, tmp_path, capsy
     assert capsys.readouterr().err.count("\n") <= 2
     reproduce("toy", Settings(), tmp_path)
     numbers = tmp_path / "numbers.json"
-    numbers.write_text(numbers.read_text().replace('"toy"', '"other"'))
+    as_written = numbers.read_text()
+    numbers.write_text(as_written.replace('"unit"', '"mass"'))
+    with pytest.raises(BadFile, match=r"has no 'unit': another version .* Run the study again"):
+        reproduce("toy", Settings(judge="1"), tmp_path)
+    numbers.write_text(as_written.replace('"toy"', '"other"'))
     with pytest.raises(BadOption, match="those of the study 'other'"):
         reproduce("toy", Settings(judge="1"), tmp_path)
     numbers.write_text("{")
