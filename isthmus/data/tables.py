@@ -176,7 +176,7 @@ def _whole_lines(text: str, mark: str) -> tuple[str, str]:
         return text, ""
     whole, _, last = text.rpartition("\n")
     decimals = lambda line: len(line.rpartition(mark)[2].strip().partition(".")[2])
-    before = [decimals(line) for line in whole.splitlines()[1:][-COMPARED:] if line.strip()]
+    before = [decimals(line) for line in whole.rsplit("\n", COMPARED)[1:]]
     if len(before) < COMPARED or not 0 < min(before) > decimals(last):
         return text, ""
     return f"{whole}\n", last.rpartition(mark)[2].strip()

@@ -210,10 +210,8 @@ def _set_mujoco(body: Any, numbers: Numbers) -> None:
     middles = published_middles()
     body.body_mass[1:], body.opt.gravity[:] = masses(numbers), _gravity(numbers)
     body.body_pos[2] = _hinge(numbers)
-    body.jnt_stiffness[1:3], body.dof_damping[6:8] = (
-        numbers["yield_stiffness"],
-        numbers["yield_damping"],
-    )
+    body.jnt_stiffness[1:3] = numbers["yield_stiffness"]
+    body.dof_damping[6:8] = numbers["yield_damping"]
     body.dof_damping[8], body.dof_frictionloss[8] = numbers["hinge_damping"], numbers["hinge_dry"]
     for k, link in enumerate(LINKS):
         body.body_ipos[k + 1] = middles[k] + _of(numbers, "com", link)

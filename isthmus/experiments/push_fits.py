@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from isthmus.experiments import push_model, push_quasistatic
-from isthmus.experiments.push_data import UNITS, Pushes, squares
-from isthmus.experiments.push_model import SERIES, series_names, weights_of
+from isthmus.experiments.push_data import UNITS, Pushes, costs, squares
+from isthmus.experiments.push_model import SERIES, series_names, series_number, weights_of
 from isthmus.experiments.push_tip import calibrated
 from isthmus.experiments.tosses_model import Number
 from isthmus.identify.evaluate.abstract_evaluation import AbstractEvaluation, Normal
@@ -162,10 +162,10 @@ def scanned(paths: Paths, z: np.ndarray) -> np.ndarray:
     Z = np.repeat(z[None], len(SCAN), axis=0)
     Z[:, list(own.values())] = SCAN[:, None]
     poses = paths.line.predict(paths.pushes, paths.at(Z))
-    off = np.stack([np.sum(squares(q, paths.pushes) / np.square(UNITS), axis=1) for q in poses])
+    off = np.stack([costs(squares(q, paths.pushes)) for q in poses])
     found = z.copy()
     for name, k in own.items():
-        mine = [f"series_{x}" == name for x in paths.pushes.series]
+        mine = [series_number(series) == name for series in paths.pushes.series]
         cost = off[:, mine].sum(axis=1) / len(paths.pushes) + np.square(paths.weight[k] * SCAN)
         found[k] = SCAN[np.argmin(cost)]
     return found
@@ -173,15 +173,13 @@ def scanned(paths: Paths, z: np.ndarray) -> np.ndarray:
 
 def predicted(line: Line, numbers: Numbers, pushes: Pushes) -> np.ndarray:
     """Poses (pushes, ROWS, 3); of a series that was not learned from, the mean over those that were."""
-    known = [x for name, x in numbers.items() if name.startswith("series_")]
-    plain = {name: x for name, x in numbers.items() if not name.startswith("series_")}
     made = line.predict(pushes, {name: np.array([x]) for name, x in numbers.items()})[0]
-    new = np.flatnonzero([f"series_{name}" not in numbers for name in pushes.series])
-    if not known or not len(new):
-        return made
-    spread = plain.pop("spread") + np.array(known)
-    batch = {name: np.full(len(known), x) for name, x in plain.items()}
-    made[new] = line.predict(pushes.pick(new), {**batch, "spread": spread}).mean(axis=0)
+    known = [x for name, x in numbers.items() if name.startswith(series_number(""))]
+    new = np.flatnonzero([series_number(series) not in numbers for series in pushes.series])
+    if known and len(new):
+        batch = {name: np.full(len(known), x) for name, x in numbers.items()}
+        batch["spread"] = batch["spread"] + np.array(known)
+        made[new] = line.predict(pushes.pick(new), batch).mean(axis=0)
     return made
 
 

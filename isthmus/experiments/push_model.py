@@ -72,9 +72,14 @@ NETWORKS = {
 the ground, place."""
 
 
+def series_number(series: str) -> str:
+    """The name of the free number of a series."""
+    return f"series_{series}"
+
+
 def series_names(pushes: Pushes) -> list[str]:
     """The free numbers of the series of some pushes."""
-    return [f"series_{name}" for name in sorted(set(pushes.series))]
+    return [series_number(series) for series in sorted(set(pushes.series))]
 
 
 def sizes(pushes: Pushes) -> tuple[int, int]:
@@ -150,7 +155,7 @@ def sole_points(outline: np.ndarray) -> np.ndarray:
 def loads(shape: Shape, series: str, numbers: dict[str, np.ndarray]) -> np.ndarray:
     """The force [N] on each point under an object, (points of the search, points of the sole)."""
     square = np.sum(np.square(sole_points(shape.outline)), axis=1)
-    spread = numbers["spread"] + numbers.get(f"series_{series}", np.zeros(1))
+    spread = numbers["spread"] + numbers.get(series_number(series), np.zeros(1))
     share = np.exp(spread[:, None] * (square / np.mean(square) - 1.0))
     return shape.mass * GRAVITY * share / share.sum(axis=1, keepdims=True)
 

@@ -135,13 +135,24 @@ def run(name: str, settings: Settings, folder: Path | None = None) -> Result:
         models, numbers = saved(name, folder)
         try:
             return Result((), {}, judged=module.judged(settings, models, numbers))
-        except KeyError as missing:
+        except NotSaved as missing:
             raise BadFile(
                 f"what the study {name!r} saved in {str(folder)!r} has no {missing}: another version of isthmus wrote "
                 "it. Run the study again."
             ) from missing
     found = module.study(settings)
     return dataclasses.replace(found, judged=module.judged(settings, found.models, found.numbers))
+
+
+class NotSaved(KeyError):
+    """A number that a study saved under no such name."""
+
+
+class _Saved(dict):
+    """Numbers that a study saved; one that is not there is not a fault of the program."""
+
+    def __missing__(self, name: str) -> Any:
+        raise NotSaved(name)
 
 
 def saved(name: str, folder: Path | None) -> tuple[dict[str, Model], dict[str, Any]]:
@@ -153,7 +164,8 @@ def saved(name: str, folder: Path | None) -> tuple[dict[str, Model], dict[str, A
             "with --data FILE."
         )
     try:
-        found = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
+        text = (folder / NUMBERS).read_text(encoding="utf-8")
+        found = json.loads(text, object_hook=_Saved)
         study, numbers = found["run"]["study"], found["numbers"]
     except (ValueError, KeyError, TypeError):
         raise BadFile(f"{str(folder / NUMBERS)!r} is damaged: run the study again.") from None

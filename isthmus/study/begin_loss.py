@@ -26,9 +26,7 @@ def loss_text(model: Model, motions: Sequence[Motion]) -> str:
     """The part `[loss]` of a study, with comments."""
     if compares_torques(model, motions):
         return _torque_loss(motions)
-    rows = [np.diff(np.asarray(m.t)) for m in motions]
-    dt = float(np.median(np.concatenate(rows))) if rows else WINDOW / STEPS
-    steps = max(5, round(WINDOW / dt))
+    steps, dt = _window(motions)
     shooting = any(m.v is None for m in motions)
     kind = "multiple_shooting" if shooting else "windows"
     why = (
@@ -61,12 +59,19 @@ def _torque_loss(motions: Sequence[Motion]) -> str:
     """The part of the loss where torques are compared."""
     lines = ["# What is compared (docs/identify.md)", "[loss]"]
     kind = 'kind = "torque"  # torques that the motion needs, against measured ones; or windows, multiple_shooting …'
-    if not all(TORQUE in (m.signals or {}) for m in motions):
+    if not _has_torques(motions):
         lines += [
             "# Positions look filtered, so that joint/control is taken for measured torques. If it only holds what was",
-            '# commanded: kind = "windows", with steps = 100.',
+            f'# commanded: kind = "windows", with steps = {_window(motions)[0]}.',
         ]
     return "\n".join([*lines, kind])
+
+
+def _window(motions: Sequence[Motion]) -> tuple[int, float]:
+    """Rows of the windows that are suggested, and the time between two [s]."""
+    rows = [np.diff(np.asarray(m.t)) for m in motions]
+    dt = float(np.median(np.concatenate(rows))) if rows else WINDOW / STEPS
+    return max(5, round(WINDOW / dt)), dt
 
 
 def compares_torques(model: Model, motions: Sequence[Motion]) -> bool:
@@ -74,9 +79,14 @@ def compares_torques(model: Model, motions: Sequence[Motion]) -> bool:
 
     Columns such as `tau_1` count as commands; beside positions that were filtered they were measured, too.
     """
-    if motions and all(TORQUE in (m.signals or {}) for m in motions):
+    if _has_torques(motions):
         return True
     return _has_every_torque(model, motions) and scatter(motions) < FILTERED * _range(motions)
+
+
+def _has_torques(motions: Sequence[Motion]) -> bool:
+    """Whether there are logs, and all hold measured torques."""
+    return bool(motions) and all(TORQUE in (m.signals or {}) for m in motions)
 
 
 def _has_every_torque(model: Model, motions: Sequence[Motion]) -> bool:

@@ -234,7 +234,8 @@ def _refuse_faults(groups: Sequence[Group]) -> None:
         if twice := sorted(seen & set(group.labels)):
             faults.append(f"{twice[0]!r} is free twice; leave one of the two out.")
         seen |= set(group.labels)
-        low, high, _ = group.bound("low"), group.bound("high"), group.prior_spread()
+        group.prior_spread()  # refuses another number of standard deviations, as `bound` does of bounds
+        low, high = group.bound("low"), group.bound("high")
         if np.any(low < group.least):
             faults.append(
                 f"{group.free.name!r} has low={low.min():g}, but no mechanism has one below {group.least:g}: "
