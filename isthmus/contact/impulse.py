@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from isthmus.contact.few import FEW
 from isthmus.contact.geometry import Touch, with_world
 from isthmus.contact.impact import delayed
 from isthmus.contact.meeting import Yielding, meeting_of
@@ -38,16 +39,31 @@ def contact_jacobian(
         still = jnp.zeros((1, 6, model.dof), k.position.dtype)
         every, R = jnp.concatenate([link_jacobians(model, k), still]), with_world(k)[0]
 
-    def part(links: tuple[int, ...], place: AnyArray) -> AnyArray:
-        own = np.array(links, dtype=np.int32)[rows]
-        J = every[own]
-        turned = mm(touching.axes[rows], R[own])
-        return mm(turned, J[:, 3:] - mm(jax.vmap(skew)(place[rows]), J[:, :3]))
+    def part(axes: AnyArray, link: AnyArray, place: AnyArray) -> AnyArray:
+        J = every[link]
+        return mm(mm(axes, R[link]), J[:, 3:] - mm(jax.vmap(skew)(place), J[:, :3]))
 
-    J = part(touching.links, touching.place)
+    own = np.array(touching.links, dtype=np.int32)[rows]
+    axes = touching.axes[rows]
     if touching.other_place is None:
-        return J
-    return J - part(touching.others, touching.other_place)
+        return part(axes, own, touching.place[rows])
+    other = np.array(touching.others, dtype=np.int32)[rows]
+    sides = (own, touching.place[rows], other, touching.other_place[rows])
+    between = lambda axes, own, place, other, there: (
+        part(axes, own, place) - part(axes, other, there)
+    )
+    if len(rows) <= FEW:
+        return between(axes, *sides)
+
+    # into one array, contact after contact: code of one size, and rows that can be taken from it by number
+    def put(J: AnyArray, contact: tuple) -> tuple[AnyArray, None]:
+        row, *parts = contact
+        made = between(*(x[None] for x in parts))
+        return jax.lax.dynamic_update_slice_in_dim(J, made, row, 0), None
+
+    numbers = np.arange(len(rows), dtype=np.int32)
+    start = jnp.zeros((len(rows), 3, model.dof), axes.dtype)
+    return jax.lax.scan(put, start, (numbers, axes, *map(jnp.asarray, sides)))[0]
 
 
 def after_impulses(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from isthmus.contact.solve import Impulses, Square
+from isthmus.contact.solve import UNROLLED, Impulses, Square
 from isthmus.dynamics.factor import Factor, factored, inverse_times, solve_transposed
 from isthmus.model.model import Model
 from isthmus.model.state import prescribed_rows
@@ -65,18 +65,30 @@ class Meeting(Record):
         moved = jax.vmap(self.mass.rate)(self.J)
         return self.J @ moved.T + jnp.diag(self.softness)
 
+    def of(self, rows: Int[AnyArray, " some"]) -> Meeting:
+        """That of some of the contacts."""
+        n = self.J.shape[1]
+        J, softness = self.J.reshape(-1, 3, n)[rows], self.softness.reshape(-1, 3)[rows]
+        return Meeting(self.mass, J.reshape(-1, n), softness.reshape(-1))
+
     def assembled(self) -> tuple[Meeting, Square]:
         """The same, softened in directions in which the mechanism cannot move at all, and `A` without derivatives."""
         L, J, softness = jax.lax.stop_gradient((self.mass.L, self.J, self.softness))
-        Y = solve_transposed(L, J.T)
-        G = jnp.stack(
-            [y @ Y for y in Y.T]
-        )  # row by row: native code then sees which entries are zero
-        mobility = jnp.sum(Y * Y, axis=0)
+        G, mobility = _products(L, J)
         most = jnp.max(mobility)
         more = jnp.where(mobility <= RIGID * most, most, 0.0)
         softened = eqx.tree_at(lambda m: m.softness, self, self.softness + more)
         return softened, G + jnp.diag(softness + more)
+
+
+def _products(L: Factor, J: Float[AnyArray, "rows n"]) -> tuple[Square, Float[AnyArray, " rows"]]:
+    """`J H⁻¹ Jᵀ` and its diagonal."""
+    if J.shape[0] > UNROLLED:  # row after row, then one product: code of one size
+        Y = jax.lax.map(lambda j: solve_transposed(L, j[:, None])[:, 0], J)
+        return Y @ Y.T, jnp.sum(Y * Y, axis=1)
+    Y = solve_transposed(L, J.T)
+    # row by row: native code then sees which entries are zero
+    return jnp.stack([y @ Y for y in Y.T]), jnp.sum(Y * Y, axis=0)
 
 
 def meeting_of(mass: Yielding, J: AnyArray, softness: AnyArray) -> Meeting:

@@ -15,6 +15,7 @@ from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Bool, Float
 
 from isthmus.contact.box_friction import box_moved, impulses_in_box, swept_in_box
+from isthmus.contact.few import Rows, Used, few_or_all, spread
 from isthmus.contact.meeting import Meeting
 from isthmus.contact.moving_as import moving_as
 from isthmus.contact.solve import FOUND, SOLVED, Impulses, Square, following, impulses
@@ -45,6 +46,13 @@ class ContactProblem(Record):
     active: Bool[AnyArray, " contacts"]
     start: Impulses
     """Where the search for them starts."""
+
+    def of(self, rows: Rows, used: Used) -> ContactProblem:
+        """That of some of the contacts, of which those that are not `used` do not act."""
+        c, plastic, friction, e, start = (
+            x[rows] for x in (self.c, self.plastic, self.friction, self.restitution, self.start)
+        )
+        return ContactProblem(self.meeting.of(rows), c, plastic, friction, e, used, start)
 
 
 class Answer(Record):
@@ -85,10 +93,28 @@ class _Found(Record):
     gains: Bool[AnyArray, ""]
     """Whether restitution as asked for would bring in energy."""
 
+    def of(self, rows: Rows) -> _Found:
+        """That of some of the contacts."""
+        answer = Answer(self.answer.p[rows], self.answer.jump, self.answer.off)
+        return _Found(answer, self.bouncing[rows], self.plastic[rows], self.gains)
+
 
 def _found(method: Method, problem: ContactProblem) -> _Found:
     """Values only."""
     held = jax.lax.stop_gradient(problem)
+    count = problem.active.shape[0]
+
+    def few(rows: Rows, used: Used) -> _Found:
+        found = _found_of_all(method, held.of(rows, used))
+        whole = lambda p: spread(p, rows, used, count)
+        answer = Answer(whole(found.answer.p), found.answer.jump, found.answer.off)
+        return _Found(answer, whole(found.bouncing), whole(found.plastic), found.gains)
+
+    return few_or_all(held.active, few, lambda: _found_of_all(method, held))
+
+
+def _found_of_all(method: Method, held: ContactProblem) -> _Found:
+    """The same for a problem whose contacts all may act."""
 
     def act() -> _Found:
         meeting, A = held.meeting.assembled()
@@ -117,6 +143,19 @@ def _found(method: Method, problem: ContactProblem) -> _Found:
 
 def _follows(method: Method, problem: ContactProblem, found: _Found) -> tuple[Impulses, Joints]:
     """Impulses and jump as they were found, with their derivatives."""
+    count = problem.active.shape[0]
+
+    def few(rows: Rows, used: Used) -> tuple[Impulses, Joints]:
+        p, jump = _follows_in_all(method, problem.of(rows, used), found.of(rows))
+        return spread(p, rows, used, count), jump
+
+    return few_or_all(problem.active, few, lambda: _follows_in_all(method, problem, found))
+
+
+def _follows_in_all(
+    method: Method, problem: ContactProblem, found: _Found
+) -> tuple[Impulses, Joints]:
+    """The same for a problem whose contacts all may act."""
     c, friction, active = problem.c, problem.friction, problem.active
 
     def act() -> tuple[Impulses, Joints]:

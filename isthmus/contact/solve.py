@@ -8,11 +8,14 @@ the equations, not that of the iteration: it costs one linear system.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from isthmus.contact.few import FEW
 from isthmus.types import AnyArray, Scalar
 
 Impulses = Float[AnyArray, "contacts 3"]
@@ -35,8 +38,8 @@ REDUNDANT = 1e-10
 """Share of the diagonal that keeps the matrix of Newton steps regular where contacts share a load."""
 DAMPED = 1e-3
 """The same for the derivative where impulses were not found."""
-UNROLLED = 24
-"""Rows of a linear system up to which its elimination is written out: those of a box. Loops take 3 times as long."""
+UNROLLED = 3 * FEW
+"""Rows of a linear system up to which it is written out: those of a box. Loops take 3 times as long."""
 
 
 def impulses(
@@ -154,17 +157,51 @@ def _swept(
     G = jnp.diag(share) - acts.reshape(-1)[:, None] * A  # p = projection of G p + g
     g = -acts * c
 
+    in_turn = _one_after_another(G, g, friction) if count > FEW else _written_out(G, g, friction)
+
     def sweep(state: tuple) -> tuple:
         n, p, _ = state
-        after = p
-        for k in range(count):
-            after = _queued(G, g[k], friction[k], after, k)
+        after = in_turn(p)
         moved = jnp.max(jnp.abs(after - p)) > RESTING * jnp.max(jnp.abs(after))
         return n + 1, after, moved
 
     going = lambda state: (state[0] < most) & state[2]
     start = (jnp.zeros((), np.int32), p, jnp.any(active))
     return jax.lax.while_loop(going, sweep, start)[1]
+
+
+Sweep = Callable[[Impulses], Impulses]
+
+
+def _one_after_another(G: Square, g: Impulses, friction: AnyArray) -> Sweep:
+    """A sweep as a loop over the contacts: its code does not grow with their number."""
+    count = g.shape[0]
+    # a normal impulse is found without its old value, and then counts for its own tangents
+    own = np.kron(np.eye(count), np.array([[1.0, 0.0, 0.0]] * 3))
+    down = jnp.sum((G * own).reshape(count, 3, -1), axis=2)
+    rows = jnp.where(own > 0.0, 0.0, G).reshape(count, 3, -1)
+
+    def one(p: Impulses, contact: tuple) -> tuple[Impulses, None]:
+        k, rows, down, g, friction = contact
+        free = rows @ p.reshape(-1) + g
+        normal = jnp.where(free[0] > 0.0, free[0], 0.0)
+        across = _onto_disc(free[1:] + down[1:] * normal, friction * normal)
+        new = jnp.concatenate([normal[None], across])
+        return jax.lax.dynamic_update_index_in_dim(p, new, k, 0), None
+
+    numbers = np.arange(count, dtype=np.int32)
+    return lambda p: jax.lax.scan(one, p, (numbers, rows, down, g, friction))[0]
+
+
+def _written_out(G: Square, g: Impulses, friction: AnyArray) -> Sweep:
+    """A sweep over few contacts."""
+
+    def sweep(p: Impulses) -> Impulses:
+        for k in range(g.shape[0]):
+            p = _queued(G, g[k], friction[k], p, k)
+        return p
+
+    return sweep
 
 
 def _queued(G: Square, g: AnyArray, friction: Scalar, p: Impulses, k: int) -> Impulses:

@@ -1,0 +1,86 @@
+"""Contacts that do not act change nothing, cost little code, and a sweep is the same in a loop and written out."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import isthmus as ist
+from isthmus.contact.few import FEW
+from isthmus.contact.meeting import meeting_of, yielding
+from isthmus.contact.solution import ContactProblem, Method, solution
+from isthmus.contact.solve import _one_after_another, _written_out
+from isthmus.native import compile
+
+DOF, MANY = 5, FEW + 4
+RNG = np.random.default_rng(5)
+HALF = np.eye(DOF) + 0.2 * RNG.normal(size=(DOF, DOF))
+J = RNG.normal(size=(MANY, 3, DOF))
+C = RNG.normal(size=(MANY, 3)) - np.array([1.5, 0.0, 0.0])
+FRICTION = RNG.uniform(0.2, 0.8, MANY)
+SOME = np.array([1, 3, 6, 10])
+
+
+def outcome(method, rows, active, c):
+    """Impulses of the contacts `rows`, of which some are `active`, and the jump they make."""
+    mass = yielding(ist.library.pendulum(1), HALF @ HALF.T, coupled=True)
+    meeting = meeting_of(mass, jnp.asarray(J[rows].reshape(-1, DOF)), np.full(3 * len(rows), 0.05))
+    bounce = np.full(len(rows), 0.1)
+    problem = ContactProblem(
+        meeting, c.at[:, 0].multiply(1.1), c, FRICTION[rows], bounce, active, 0.0 * c
+    )
+    found = solution(method, problem)
+    return found.p, found.jump
+
+
+@pytest.mark.parametrize(
+    "method", [Method("impact", 200, 8), Method("b", 400, 0)], ids=["disc", "box"]
+)
+def test_contacts_that_do_not_act_change_nothing(method):
+    d, weights = (np.random.default_rng(0).normal(size=x) for x in (C.shape, DOF))
+    numbers = np.arange(MANY)
+
+    def of_all(active, c):
+        """The impulses, the jump, and how the jump, weighted, changes along `d`."""
+        jump, back, p = jax.vjp(
+            lambda c: outcome(method, numbers, active, c)[::-1], c, has_aux=True
+        )
+        return p, jump, jnp.sum(back(jnp.asarray(weights))[0] * d)
+
+    every = compile(of_all, np.ones(MANY, bool), C)
+    alone = compile(lambda c: outcome(method, SOME, np.ones(len(SOME), bool), c), C[SOME])
+    p, jump, _ = every(np.isin(numbers, SOME), C)
+    expected = alone(C[SOME])
+    assert np.count_nonzero(expected[0]) > 3
+    np.testing.assert_allclose(p[SOME], expected[0], atol=1e-9)
+    np.testing.assert_allclose(np.delete(p, SOME, axis=0), 0.0)
+    np.testing.assert_allclose(jump, expected[1], atol=1e-9)
+    for active in (np.isin(numbers, SOME), numbers < FEW + 2):  # the second: more than few
+        ahead, behind = (every(active, C + h * d)[1] for h in (1e-5, -1e-5))
+        slope = every(active, C)[2]
+        np.testing.assert_allclose(slope, weights @ (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-6)
+
+
+def test_a_sweep_in_a_loop_is_that_which_is_written_out():
+    rows = J.reshape(-1, DOF)
+    G, g = jnp.asarray(np.eye(3 * MANY) - 0.1 * rows @ rows.T), jnp.asarray(-0.1 * C)
+    p = jnp.abs(np.random.default_rng(2).normal(size=(MANY, 3)))
+    loop, straight = (
+        jax.jit(lambda p, sweep=sweep: sweep(G, g, jnp.asarray(FRICTION))(p))(p)
+        for sweep in (_one_after_another, _written_out)
+    )
+    np.testing.assert_allclose(loop, straight, rtol=1e-12, atol=1e-13)
+
+
+def test_code_hardly_grows_with_the_pairs_of_a_robot():
+    robot = ist.library.quadruped()
+    state = ist.State(np.r_[0.0, 0.0, 0.45, 1.0, np.zeros(15)], np.zeros(18))
+
+    def operations(count):
+        pairs = robot.pairs("*_foot", "*_foot")[:count]
+        model = ist.with_contact(robot, "*_foot", ground=ist.Ground(), pairs=pairs)
+        return compile(lambda s: ist.step(model, s, None, 1e-3), state).stats.operations
+
+    assert operations(6) < 1.03 * operations(5)
