@@ -93,10 +93,11 @@ class _Found(Record):
     gains: Bool[AnyArray, ""]
     """Whether restitution as asked for would bring in energy."""
 
-    def of(self, rows: Rows) -> _Found:
-        """That of some of the contacts."""
-        answer = Answer(self.answer.p[rows], self.answer.jump, self.answer.off)
-        return _Found(answer, self.bouncing[rows], self.plastic[rows], self.gains)
+    def of(self, rows: Rows, used: Used) -> _Found:
+        """That of some of the contacts, of which those that are not `used` have no impulse."""
+        some = lambda p: jnp.where(used[:, None], p[rows], 0.0)
+        answer = Answer(some(self.answer.p), self.answer.jump, self.answer.off)
+        return _Found(answer, some(self.bouncing), some(self.plastic), self.gains)
 
 
 def _found(method: Method, problem: ContactProblem) -> _Found:
@@ -146,7 +147,7 @@ def _follows(method: Method, problem: ContactProblem, found: _Found) -> tuple[Im
     count = problem.active.shape[0]
 
     def few(rows: Rows, used: Used) -> tuple[Impulses, Joints]:
-        p, jump = _follows_in_all(method, problem.of(rows, used), found.of(rows))
+        p, jump = _follows_in_all(method, problem.of(rows, used), found.of(rows, used))
         return spread(p, rows, used, count), jump
 
     return few_or_all(problem.active, few, lambda: _follows_in_all(method, problem, found))
