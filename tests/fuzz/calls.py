@@ -20,10 +20,11 @@ ODD: tuple[Any, ...] = (
 )  # fmt: skip
 
 Calls = dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]]
+Call = Callable[[Path], Any]
 
 
-def call(rng: random.Random, calls: Calls) -> Callable[[Path], Any]:
-    """A function of a folder that makes one of the calls; its docstring says which."""
+def call(rng: random.Random, calls: Calls) -> tuple[Call, Call]:
+    """Two functions of a folder that make one of the calls, oddly (its docstring says how) and as usual."""
     name = rng.choice(sorted(calls))
     function, good = calls[name]
     given = dict(good())
@@ -35,7 +36,7 @@ def call(rng: random.Random, calls: Calls) -> Callable[[Path], Any]:
 
     shown = ", ".join(f"{key}={str(value)[:80]!r}" for key, value in given.items())
     run.__doc__ = f"{name}({shown})"
-    return run
+    return run, lambda folder: function(folder, **good())
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:

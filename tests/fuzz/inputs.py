@@ -29,8 +29,9 @@ from isthmus.posteriors.from_fit import posterior_of
 from tests.fuzz import calls, examples
 from tests.fuzz.mutate import damaged_bytes, damaged_data, damaged_text
 
-SECONDS, MEMORY = 5.0, 1 << 30
-"""What a case may take: time of the processor, and bytes beyond what the process had."""
+SECONDS, TIMES, MEMORY = 5.0, 5.0, 1 << 30
+"""What a case may take: time of the processor, or as many times what it takes with nothing damaged, for a processor may
+be slow; and bytes beyond what the process had."""
 Files = dict[str, bytes]
 
 
@@ -43,6 +44,8 @@ class Case:
     files: Files
     run: Callable[[Path], Any]
     """Reads what lies in a folder."""
+    sound: Case | None = None
+    """The same with nothing damaged, or odd."""
 
     @property
     def command(self) -> str:
@@ -70,13 +73,16 @@ def case(kind: str, seed: int) -> Case:
     """The case of a kind and a seed: always the same."""
     rng = random.Random(f"{kind} {seed}")
     if kind in CALLED:
-        return Case(kind, seed, {}, calls.call(rng, CALLED[kind]))
-    files = dict(examples.files()[kind])
+        run, usual = calls.call(rng, CALLED[kind])
+        return Case(kind, seed, {}, run, Case(kind, seed, {}, usual))
+    sound = examples.files()[kind]
+    files = dict(sound)
     name = rng.choice(sorted(files))
     files[name] = DAMAGE.get(kind, _any_bytes)(name, files[name], rng)
     if "fit.json" in files and name != "fit.json" and rng.random() < 0.5:
         files["fit.json"] = _with_digest(files["fit.json"], name, files[name])
-    return Case(kind, seed, files, lambda folder: READERS[kind](folder, folder / name))
+    run = lambda folder: READERS[kind](folder, folder / name)
+    return Case(kind, seed, files, run, Case(kind, seed, sound, run))
 
 
 def _any_bytes(name: str, data: bytes, rng: random.Random) -> bytes:
@@ -217,16 +223,13 @@ KINDS = (*READERS, *CALLED)
 
 def tried(one: Case) -> Verdict:
     """Runs a case and judges what comes of it."""
-    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
-        folder = Path(name)
-        for file, data in one.files.items():
-            (folder / file).write_bytes(data)
-        began, before = time.process_time(), _memory()
-        said, found = _caught(lambda: one.run(folder))
-        took, more = time.process_time() - began, _memory() - before
+    before = _memory()
+    took, said, found = _timed(one)
+    more = _memory() - before
     if found.kind == "error":
         return found
-    if took > SECONDS or more > MEMORY:
+    slow = took > SECONDS and one.sound is not None and took > TIMES * _timed(one.sound)[0]
+    if slow or more > MEMORY:
         return Verdict(
             "error", f"it took {took:.1f} s and {more / 2**20:.0f} MiB", "time or memory"
         )
@@ -235,6 +238,17 @@ def tried(one: Case) -> Verdict:
             "error", f"{len(too_long[0])} letters: {too_long[0][:500]}", "a long message"
         )
     return found
+
+
+def _timed(one: Case) -> tuple[float, list[str], Verdict]:
+    """What a case took of the processor [s], what was said, and how it ended."""
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
+        folder = Path(name)
+        for file, data in one.files.items():
+            (folder / file).write_bytes(data)
+        began = time.process_time()
+        said, found = _caught(lambda: one.run(folder))
+        return time.process_time() - began, said, found
 
 
 def is_short(text: str) -> bool:
@@ -253,7 +267,7 @@ def _caught(work: Callable[[], Any]) -> tuple[list[str], Verdict]:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", IsthmusWarning)
         signal.signal(signal.SIGALRM, _stop)
-        signal.alarm(int(6 * SECONDS))
+        signal.alarm(int(12 * SECONDS))
         try:
             work()
             said, verdict = [], Verdict("read")

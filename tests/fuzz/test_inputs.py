@@ -48,6 +48,15 @@ def test_an_error_of_another_kind_is_a_finding_that_can_be_run_again(tmp_path):
     assert "--kind csv --seed 3 --cases 1" in (folder / "finding.txt").read_text()
 
 
+def test_what_takes_long_only_because_of_its_damage_is_a_finding(monkeypatch):
+    busy = lambda folder: sum(range(2_000_000))
+    quick = Case("csv", 3, {}, lambda folder: None)
+    assert tried(Case("csv", 3, {}, busy, quick)).kind == "read"
+    monkeypatch.setattr("tests.fuzz.inputs.SECONDS", 0.0)
+    assert tried(Case("csv", 3, {}, busy, Case("csv", 3, {}, busy))).kind == "read"
+    assert tried(Case("csv", 3, {}, busy, quick)).place == "time or memory"
+
+
 def test_a_long_message_is_no_answer():
     assert is_short("a sentence.")
     assert not is_short("x" * 10_000)
