@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus.data.datasets_push import outlines
 from isthmus.data.read import read_motion
-from isthmus.errors import BadFile, BadOption
+from isthmus.errors import BadFile
 
 ROWS = 201
 """Rows that are compared, at equal times over each push."""
@@ -115,25 +115,6 @@ def grid_inside(outline: np.ndarray, spacing: float) -> np.ndarray:
     rise = np.where(y1 == y0, 1.0, y1 - y0)
     crossed = ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / rise + x0)
     return points[crossed.sum(axis=1) % 2 == 1]
-
-
-def split(
-    pushes: Pushes, seen: list[str], share: float, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Pushes of the `seen` shapes to learn from, and the others of these shapes, drawn at random for each shape."""
-    learn, test = [], []
-    for k, name in enumerate(seen):
-        own = pushes.of([name])
-        count = max(1, round(share * len(own)))
-        if count >= len(own):
-            raise BadOption(
-                f"there are {len(own)} pushes of {name!r}; some are learned from and at least one is judged. Record "
-                "more, or leave this shape out."
-            )
-        order = np.random.default_rng([seed, k]).permutation(own)
-        learn.append(order[:count])
-        test.append(order[count:])
-    return np.sort(np.concatenate(learn)), np.sort(np.concatenate(test))
 
 
 def squares(predicted: np.ndarray, pushes: Pushes) -> np.ndarray:

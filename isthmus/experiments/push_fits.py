@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from isthmus.experiments import push_model, push_quasistatic
-from isthmus.experiments.push_data import UNITS, Pushes, costs, squares
-from isthmus.experiments.push_model import SERIES, series_names, series_number, weights_of
+from isthmus.experiments.push_average import Averaged, Parts
+from isthmus.experiments.push_data import UNITS, Pushes, squares
+from isthmus.experiments.push_model import weights_of
 from isthmus.experiments.push_tip import calibrated
 from isthmus.experiments.tosses_model import Number
 from isthmus.identify.evaluate.abstract_evaluation import AbstractEvaluation, Normal
@@ -25,17 +26,14 @@ EVERY = 4
 """Of the rows that are compared, a search takes one in so many."""
 WEIGHT_STEP, WEIGHTS = 0.3, 0.3
 """First step of a weight of a network, and the weight of its distance from its start."""
-SCAN = np.arange(-8.0, 8.5, 2.0)
-"""Where the number of a series is tried before a search, in its first steps: paths jump where a tip begins to slide, so
-that derivatives at zero say little of what is far."""
 SLIPPERY = 0.6
 """A second search starts with so much of the friction at the tip: whether the tip sticks or slides decides where a
 search ends."""
 
 Numbers = dict[str, float]
 Batch = dict[str, np.ndarray]
-Parts = list[tuple[np.ndarray, np.ndarray]]
-"""(pushes to fit, pushes to score) of a cross-validation."""
+Learned = Numbers | Averaged
+"""What a simulator has learned from pushes."""
 Predict = Callable[[Pushes, Batch], np.ndarray]
 
 
@@ -44,8 +42,6 @@ class Line:
     """A simulator of pushes: what is free, and how strongly each number is held at its start."""
 
     name: str
-    series: float | None = None
-    """Weight of what each series adds to the spread of the load; None: all objects carry their load alike."""
     network: str | None = None
     quasistatic: bool = False
 
@@ -56,12 +52,10 @@ class Line:
             return push_quasistatic.predict
         return functools.partial(push_model.predict, network=self.network)
 
-    def free(self, pushes: Pushes) -> dict[str, tuple[Number, float]]:
+    def free(self) -> dict[str, tuple[Number, float]]:
         """The free numbers, and the weight of each one's distance from its start."""
         shared = push_quasistatic.NUMBERS if self.quasistatic else push_model.NUMBERS
         found = {name: (number, PRIOR) for name, number in shared.items()}
-        if self.series is not None:
-            found |= dict.fromkeys(series_names(pushes), (SERIES, self.series))
         if self.network is not None:
             found |= {
                 name: (Number(w, WEIGHT_STEP), WEIGHTS) for name, w in weights_of(self.network).items()
@@ -142,55 +136,32 @@ def fitted(line: Line, pushes: Pushes, steps: int, start: Numbers | None = None)
 
     Without a network, the better of two searches.
     """
-    free = line.free(pushes)
+    free = line.free()
     given = start or {}
     sticky = {name: given.get(name, number.start) for name, (number, _) in free.items()}
     friction = "friction" if line.quasistatic else "tip_friction"
     paths = Paths(line, free, calibrated(pushes), pushes)
     starts = [sticky, {**sticky, friction: SLIPPERY * sticky[friction]}][: 1 if line.network else 2]
     Z = np.array([[_coordinate(free[n][0], x) for n, x in numbers.items()] for numbers in starts])
-    if line.series is not None and not any(name in given for name in series_names(pushes)):
-        Z = np.stack([scanned(paths, z) for z in Z])
     outcome = LevenbergMarquardt(steps=steps, tolerance=1e-5).search(paths, Z)
     return {name: float(x[outcome.best]) for name, x in paths.at(outcome.x).items()}
 
 
-def scanned(paths: Paths, z: np.ndarray) -> np.ndarray:
-    """A point of a search with the best number of `SCAN` for each series, whose pushes alone depend on it."""
-    columns = {name: k for k, name in enumerate(paths.numbers)}
-    own = {name: columns[name] for name in series_names(paths.pushes)}
-    Z = np.repeat(z[None], len(SCAN), axis=0)
-    Z[:, list(own.values())] = SCAN[:, None]
-    poses = paths.line.predict(paths.pushes, paths.at(Z))
-    off = np.stack([costs(squares(q, paths.pushes)) for q in poses])
-    found = z.copy()
-    for name, k in own.items():
-        mine = [series_number(series) == name for series in paths.pushes.series]
-        cost = off[:, mine].sum(axis=1) / len(paths.pushes) + np.square(paths.weight[k] * SCAN)
-        found[k] = SCAN[np.argmin(cost)]
-    return found
+def predicted(line: Line, learned: Learned, pushes: Pushes) -> np.ndarray:
+    """Poses (pushes, ROWS, 3)."""
+    if isinstance(learned, Averaged):
+        return learned.predict(pushes)
+    return line.predict(pushes, {name: np.array([x]) for name, x in learned.items()})[0]
 
 
-def predicted(line: Line, numbers: Numbers, pushes: Pushes) -> np.ndarray:
-    """Poses (pushes, ROWS, 3); of a series that was not learned from, the mean over those that were."""
-    made = line.predict(pushes, {name: np.array([x]) for name, x in numbers.items()})[0]
-    known = [x for name, x in numbers.items() if name.startswith(series_number(""))]
-    new = np.flatnonzero([series_number(series) not in numbers for series in pushes.series])
-    if known and len(new):
-        batch = {name: np.full(len(known), x) for name, x in numbers.items()}
-        batch["spread"] = batch["spread"] + np.array(known)
-        made[new] = line.predict(pushes.pick(new), batch).mean(axis=0)
-    return made
-
-
-def folds(pushes: Pushes, parts: int) -> Parts:
-    """Each push is scored once, and each shape is in every fold."""
-    order = np.concatenate([np.arange(len(pushes.of([name]))) for name in pushes.kinds])
-    rank = np.empty(len(pushes), dtype=int)
-    rank[np.concatenate([pushes.of([name]) for name in pushes.kinds])] = order
-    return [
-        (np.flatnonzero(rank % parts != k), np.flatnonzero(rank % parts == k)) for k in range(parts)
-    ]
+def folds(pushes: Pushes, parts: int, seed: int = 0) -> Parts:
+    """Each push is scored once, and each series is spread over the folds, drawn at random."""
+    rng = np.random.default_rng(seed)
+    series = np.array(pushes.series)
+    order = [rng.permutation(np.flatnonzero(series == name)) for name in sorted(set(series))]
+    fold = np.empty(len(pushes), dtype=int)
+    fold[np.concatenate(order)] = np.arange(len(pushes)) % parts
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(parts)]
 
 
 def by_shape(pushes: Pushes) -> Parts:

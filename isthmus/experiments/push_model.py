@@ -57,8 +57,6 @@ NUMBERS = {
 }  # fmt: skip
 """Free numbers that all objects share, besides those of the tip, which are measured: friction at the tip and its speed
 [m/s], friction of the ground, and whether the load is near the rim (above zero) or the middle."""
-SERIES = Number(0.0, 0.5, -6.0, 6.0)
-"""What a series of pushes adds to `spread`."""
 GROUND_SPEED, STIFFNESS, DAMPING = 0.01, 3e4, 10.0
 """Speed [m/s] within which the ground's friction is smoothed; spring of the tip [N/m], and its damping [s/m]."""
 READS = ("contact/velocity", "contact/normal_force", "contact/depth", "contact/point")
@@ -70,16 +68,6 @@ NETWORKS = {
 }  # fmt: skip
 """What scales the lateral friction of the points of the sole, or of the tip: from velocity, normal force, depth and, on
 the ground, place."""
-
-
-def series_number(series: str) -> str:
-    """The name of the free number of a series."""
-    return f"series_{series}"
-
-
-def series_names(pushes: Pushes) -> list[str]:
-    """The free numbers of the series of some pushes."""
-    return [series_number(series) for series in sorted(set(pushes.series))]
 
 
 def sizes(pushes: Pushes) -> tuple[int, int]:
@@ -152,11 +140,11 @@ def sole_points(outline: np.ndarray) -> np.ndarray:
     return points
 
 
-def loads(shape: Shape, series: str, numbers: dict[str, np.ndarray]) -> np.ndarray:
+def loads(shape: Shape, spread: np.ndarray) -> np.ndarray:
     """The force [N] on each point under an object, (points of the search, points of the sole)."""
     square = np.sum(np.square(sole_points(shape.outline)), axis=1)
-    spread = numbers["spread"] + numbers.get(series_number(series), np.zeros(1))
-    share = np.exp(spread[:, None] * (square / np.mean(square) - 1.0))
+    far = spread[:, None] * (square / np.mean(square) - 1.0)
+    share = np.exp(far - far.max(axis=1, keepdims=True))
     return shape.mass * GRAVITY * share / share.sum(axis=1, keepdims=True)
 
 
@@ -175,14 +163,11 @@ def built(pushes: Pushes, numbers: dict[str, np.ndarray], network: str | None = 
     leaves["shape_size"][:, model.shape_names.index("tip"), 0] = spread(numbers["radius"])
     rows = len(model.contact_kinds)
     ground = np.arange(rows) < sole
-    pressed = {
-        series: loads(pushes.shapes[name], series, numbers) / DEPTH
-        for name, series in set(zip(pushes.names, pushes.series, strict=True))
-    }
+    pressed = {name: loads(pushes.shapes[name], numbers["spread"]) / DEPTH for name in pushes.kinds}
     stiffness = np.full((count, many, rows), STIFFNESS)
     stiffness[..., :sole] = 0.0
-    for i, series in enumerate(pushes.series):
-        stiffness[:, i, : pressed[series].shape[1]] = pressed[series]
+    for i, name in enumerate(pushes.names):
+        stiffness[:, i, : pressed[name].shape[1]] = pressed[name]
     friction = np.where(
         ground, numbers["ground_friction"][:, None], numbers["tip_friction"][:, None]
     )

@@ -37,7 +37,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "landscape": ("rounds", "side", "starts"), "spherical": ("epochs", "rate"), "mixture": ("seeds", "epochs"),
     "swimmer": ("links", "seeds", "media"), "discover": ("noise", "seeds", "workers"), "arm": ("model", "lowpass"),
     "acrobot": ("network", "workers"), "cube": ("rounds",), "tosses": _TOSSES, "elbow": _TOSSES,
-    "push": ("network", "steps", "cases", "workers"),
+    "push": ("network", "steps", "cases", "folds", "workers"),
 }  # fmt: skip
 """What `--set` can change, by study."""
 JUDGING = ("arm", "acrobot", "elbow", "pendulum", "push", "swimmer", "tosses")

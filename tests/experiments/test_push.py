@@ -10,21 +10,20 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption
-from isthmus.experiments import push, push_model, push_quasistatic, push_tip
+from isthmus.experiments import push, push_average, push_model, push_quasistatic, push_tip
+from isthmus.experiments.push_average import NEW, SCATTERS, Averaged, Scatter, gridded, weighed
 from isthmus.experiments.push_data import (
     ROWS,
     Pushes,
     clearly_less,
-    cost,
     never_moves,
     ratio,
     recorded,
     rms,
     shape_of,
-    split,
     squares,
 )
-from isthmus.experiments.push_fits import Line, by_shape, fitted, folds, predicted
+from isthmus.experiments.push_fits import by_shape, folds
 from isthmus.experiments.run import Settings, reproduce
 
 SQUARE = 0.03 * np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
@@ -74,7 +73,8 @@ def made() -> Pushes:
     """Eight pushes of two objects whose tip is more slippery than a search starts from."""
     names = ("rect1", "bar") * 4
     pushes = standing(names, np.repeat([-0.012, -0.004, 0.006, 0.013], 2))
-    poses = push_model.predict(pushes, batch(tip_friction=0.15, series_bar_50=1.5))[0]
+    poses = push_model.predict(pushes, batch(tip_friction=0.15, spread=-1.5))[0]
+    poses[1::2] = push_model.predict(pushes, batch(tip_friction=0.15, spread=1.5))[0][1::2]
     return dataclasses.replace(pushes, objects=poses)
 
 
@@ -106,35 +106,84 @@ def test_a_push_through_the_middle_moves_an_object_with_the_tip_and_does_not_tur
         np.testing.assert_allclose(poses[:, -1, 1:], 0.0, atol=1e-4)
 
 
-def test_an_object_turns_further_where_its_series_has_the_load_near_the_middle():
+def test_an_object_turns_further_where_its_load_is_near_the_middle():
     pushes = standing(("rect1", "bar"), np.full(2, 0.012))
     middle, even, rim = (
-        push_model.predict(pushes, batch(series_bar_50=x))[0][:, -1, 2] for x in (-2.0, 0.0, 2.0)
+        push_model.predict(pushes, batch(spread=x))[0][:, -1, 2] for x in (-2.0, 0.0, 2.0)
     )
-    assert middle[1] < even[1] < rim[1] < 0.0  # clockwise
-    np.testing.assert_allclose(middle[0], rim[0], atol=1e-9)  # the series of another object
+    assert (middle < even).all()
+    assert (even < rim).all()
+    assert (rim < 0.0).all()  # clockwise
 
 
-def test_of_a_series_that_is_not_known_the_mean_over_the_known_ones_is_predicted(made):
-    line = Line("series", series=0.03)
-    numbers = {name: float(x[0]) for name, x in batch().items()}
-    known = numbers | {"series_bar_50": -1.0, "series_bar_20": 2.0}
-    own = [predicted(line, numbers | {"spread": x}, made) for x in (-1.0, 2.0)]
-    found = predicted(line, known, made)
-    bar, other = made.of(["bar"]), made.of(["rect1"])
-    np.testing.assert_allclose(found[bar], own[0][bar], atol=1e-12)
-    np.testing.assert_allclose(found[other], np.mean(own, axis=0)[other], atol=1e-12)
+@pytest.fixture(scope="module")
+def grid(made):
+    return gridded(made, quick=True)
 
 
-def test_a_search_finds_the_number_of_each_series(made):
-    """One of them is far from where the search starts."""
-    line = Line("series", series=0.01)
-    poses = push_model.predict(made, batch(series_bar_50=-4.0))[0]
-    pushes = dataclasses.replace(made, objects=poses)
-    found = fitted(line, pushes, 4)
-    assert found["series_bar_50"] + found["spread"] < -2.5
-    assert abs(found["series_rect1_50"] + found["spread"]) < 1.0
-    assert cost(squares(predicted(line, found, pushes), pushes)) < 0.05
+def test_pushes_tell_friction_and_where_the_load_of_each_series_is(made, grid):
+    learned = grid.averaged(SCATTERS)
+    found = learned.means()
+    assert 0.1 <= found["tip_friction"] <= 0.2
+    np.testing.assert_allclose(found["spread of rect1_50"], -1.5, atol=1.0)
+    np.testing.assert_allclose(found["spread of bar_50"], 1.5, atol=1.0)
+    far, turned = rms(squares(learned.predict(made), made))
+    assert far < 0.1
+    assert turned < 0.5
+
+
+def test_of_a_series_that_is_not_known_the_mean_over_likely_ones_is_predicted(made, grid):
+    learned = grid.averaged(SCATTERS)
+    renamed = dataclasses.replace(made, series=("another",) * len(made))
+    poses = push_model.predict(made, learned.numbers)
+    np.testing.assert_allclose(
+        learned.predict(renamed), np.einsum("p,pitc->itc", learned.weights[NEW], poses), atol=1e-9
+    )
+    np.testing.assert_allclose(sum(learned.weights[NEW]), 1.0)
+    again = Averaged.from_plain(learned.plain())
+    np.testing.assert_array_equal(again.predict(made), learned.predict(made))
+
+
+def test_what_is_left_out_is_judged_as_if_it_had_not_been_there(made, grid):
+    parts = folds(made, 2)
+    fit, score = parts[0]
+    off = grid.left_out(parts, SCATTERS)[score]
+    alone = dataclasses.replace(
+        grid, pushes=made.pick(fit), poses=grid.poses[:, :, fit], costs=grid.costs[..., fit]
+    )
+    some = made.pick(score)
+    np.testing.assert_allclose(
+        off, squares(alone.averaged(SCATTERS).predict(some), some), rtol=0.02, atol=1e-3
+    )
+
+
+def test_weights_are_the_posterior_of_a_small_problem():
+    """Two shared points, three places, two pushes of one series: every sum written out."""
+    cost = np.random.default_rng(3).uniform(0.0, 4.0, (2, 3, 2))
+    scatter = Scatter(noise=0.7, push=2.0, series=3.0)
+    places = np.linspace(push_average.PLACES[0], push_average.PLACES[-1], 3)
+    near = lambda width: np.exp(-0.5 * np.square(np.subtract.outer(places, places) / width))
+    about, own = (near(x) / near(x).sum(axis=0) for x in (scatter.series, scatter.push))
+    expected = {"a": np.zeros((2, 3)), NEW: np.zeros((2, 3))}
+    for f, middle, place, one, two, next_push in np.ndindex(2, 3, 3, 3, 3, 3):
+        likely = np.exp(-0.5 * (cost[f, one, 0] + cost[f, two, 1]) / scatter.noise)
+        whole = about[place, middle] * own[one, place] * own[two, place] * likely
+        expected["a"][f, next_push] += whole * own[next_push, place]
+        for other in range(3):  # the place of a new series
+            expected[NEW][f, next_push] += whole * about[other, middle] * own[next_push, other]
+    found = weighed(cost, ("a", "a"), [scatter])
+    for name, weights in expected.items():
+        np.testing.assert_allclose(found[name], weights / weights.sum(), rtol=1e-9)
+
+
+def test_scatters_count_by_their_evidence():
+    """Pushes of one series that differ by far say that pushes scatter."""
+    cost = np.full((1, 9, 8), 60.0)
+    cost[0, 1, ::2] = cost[0, 7, 1::2] = 0.0
+    one = Scatter(noise=1.0, push=0.1, series=2.0)
+    wide = one._replace(push=2.0)
+    both = weighed(cost, ("a",) * 8, [one, wide])["a"]
+    np.testing.assert_allclose(both, weighed(cost, ("a",) * 8, [wide])["a"], atol=1e-6)
 
 
 def test_both_models_turn_an_object_alike_where_it_is_pushed_beside_its_middle(made):
@@ -163,12 +212,12 @@ def test_errors_are_clearly_less_only_beyond_their_scatter():
     assert not clearly_less(0.5 * others[:1], others[:1])
 
 
-def test_each_push_is_judged_or_learned_from_and_scored_once(made):
-    learn, test = split(made, ["rect1", "bar"], 0.5, 0)
-    assert sorted([*learn, *test]) == list(range(len(made)))
-    assert {made.names[i] for i in test} == {"rect1", "bar"}
-    parts = folds(made, 2)
+def test_each_push_is_scored_once_and_each_series_is_spread_over_the_folds(made):
+    parts = folds(made, 2, seed=1)
     assert sorted(np.concatenate([score for _, score in parts])) == list(range(len(made)))
+    for fit, score in parts:
+        assert sorted([*fit, *score]) == list(range(len(made)))
+        assert [made.pick(score).series.count(name) for name in ("bar_50", "rect1_50")] == [2, 2]
 
 
 def test_a_shape_left_out_is_scored_and_not_fitted(made):
@@ -211,6 +260,14 @@ def test_without_recordings_the_study_says_what_it_needs(made, tmp_path):
     one = published(made.pick(made.of(["bar"])), tmp_path / "one.npz")
     with pytest.raises(BadOption, match="pushes of one shape, 'bar'"):
         push.study(Settings(quick=True, data=str(one)))
+    lone = published(made.pick(np.array([0, 1, 2])), tmp_path / "lone.npz")
+    with pytest.raises(BadOption, match="one push of 'bar'"):
+        push.study(Settings(quick=True, data=str(lone)))
+    many = Settings(
+        quick=True, data=str(published(made, tmp_path / "many.npz")), options=(("folds", 9),)
+    )
+    with pytest.raises(BadOption, match="2 to 4 folds, not 9"):
+        push.study(many)
     arrays = dict(np.load(published(made, tmp_path / "two.npz")))
     del arrays["outline_bar"]
     np.savez(tmp_path / "two.npz", **arrays)
