@@ -7,6 +7,7 @@ from isthmus.native.targets.layout import inputs_of, lay_out
 from isthmus.native.targets.llvm.emit import Emitter
 from isthmus.native.targets.llvm.lines import SCALARS, number
 from isthmus.native.targets.llvm.processor import widest
+from isthmus.native.targets.llvm.stack import stack_for
 from isthmus.native.targets.llvm.wrappers import wrappers
 
 ALIGNED = '"stackrealign"'
@@ -48,7 +49,7 @@ def module_text(program: Program, lanes: int, shared: frozenset[int] = frozenset
         constants(program),
         *declared,
         core,
-        wrappers(program, layout, lanes, alike),
+        wrappers(program, layout, lanes, alike, stack_for(core, lanes, program.width)),
         f"attributes #0 = {{ nounwind noinline {ALIGNED} {attributes} }}",
         f"attributes #1 = {{ nounwind willreturn memory(none) {attributes} }}",
         f"attributes #3 = {{ nounwind noinline {attributes_of(max(width, 64 * widest()))} }}",

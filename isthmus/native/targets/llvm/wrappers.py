@@ -5,9 +5,17 @@ from __future__ import annotations
 from isthmus.native.ir.program import Buffer, Program
 from isthmus.native.targets.layout import SIZES, Layout
 from isthmus.native.targets.llvm.movers import movers, square_mover
+from isthmus.native.targets.llvm.stack import Arguments, on_stack, stack_text
 
 XLA_CODES = {12: 0, 5: 1, 9: 1, 11: 2, 4: 3, 8: 4, 1: 5}
 """XLA's number of a type -> ours."""
+
+
+SINGLE_ARGUMENTS: Arguments = (("ptr", "in"), ("ptr", "out"), ("ptr", "work"))
+MAP_ARGUMENTS: Arguments = (
+    ("i64", "first"), ("i64", "last"), ("ptr", "ins"), ("ptr", "in_strides"), ("ptr", "in_codes"),
+    ("ptr", "outs"), ("ptr", "out_strides"), ("ptr", "out_codes"), ("ptr", "scratch"), ("ptr", "rows_of"),
+)  # fmt: skip
 
 
 def table(name: str, entries: list[int]) -> str:
@@ -82,18 +90,28 @@ end:
 }}"""
 
 
-def map_text(layout: Layout, lanes: int) -> str:
-    """Blocks of worlds, one after the other."""
+def map_text(layout: Layout, lanes: int, stack: int) -> str:
+    """One world, and blocks of worlds, one after the other; on a stack of so many bytes (0: that of the caller)."""
+    many = ", ".join(f"{kind} %{name}" for kind, name in MAP_ARGUMENTS)
+    one = ", ".join(f"{kind} %{name}" for kind, name in SINGLE_ARGUMENTS)
+    if stack:
+        entries = (
+            stack_text(stack)
+            + on_stack("single", SINGLE_ARGUMENTS)
+            + on_stack("map", MAP_ARGUMENTS)
+        )
+        heads = f"internal void @single_here({one})", f"internal void @map_here({many})"
+    else:
+        entries, heads = "", (f"void @single({one})", f"void @map({many})")
     out_at, work_at = layout.inputs * lanes, (layout.inputs + layout.outputs) * lanes
     shared_at = layout.total * lanes
-    return f"""
-define void @single(ptr %in, ptr %out, ptr %work) #2 {{
+    return f"""{entries}
+define {heads[0]} #2 {{
   call void @core(ptr %in, ptr %out, ptr %work, ptr null)
   ret void
 }}
 
-define void @map(i64 %first, i64 %last, ptr %ins, ptr %in_strides, ptr %in_codes,
-    ptr %outs, ptr %out_strides, ptr %out_codes, ptr %scratch, ptr %rows_of) #2 {{
+define {heads[1]} #2 {{
 entry:
   %s0 = ptrtoint ptr %scratch to i64
   %s1 = add i64 %s0, 63
@@ -239,9 +257,16 @@ work:
 
 
 def wrappers(
-    program: Program, layout: Layout, lanes: int, shared: frozenset[Buffer] = frozenset()
+    program: Program,
+    layout: Layout,
+    lanes: int,
+    shared: frozenset[Buffer] = frozenset(),
+    stack: int = 0,
 ) -> str:
-    """Everything of a module but `core` and its constants; inputs in `shared` are the same in all lanes."""
+    """Everything of a module but `core` and its constants; inputs in `shared` are the same in all lanes.
+
+    `stack`: bytes of a stack of its own that the code needs (`stack.py`); 0: none.
+    """
     ins = [b for b in program.buffers if b.space == "in"]
     outs = [b for b in program.buffers if b.space == "out"]
     width = layout.width
@@ -265,7 +290,7 @@ def wrappers(
             movers("pack", 1, width, "share") if shared else "",
             all_arrays("pack", len(ins), width, lanes, bool(shared)),
             all_arrays("unpack", len(outs), width, lanes),
-            map_text(layout, lanes),
+            map_text(layout, lanes, stack),
             ENTRIES,
             unwrap("in", 72, len(ins), "pack"),
             unwrap("out", 112, len(outs), "unpack"),
