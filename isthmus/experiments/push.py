@@ -232,7 +232,7 @@ def judged(settings: Settings, models: dict[str, Model], numbers: dict[str, Any]
     pushes = recorded(str(settings.judge))
     paths = {}
     for name in (QUASISTATIC.name, ANALYTIC.name, HYBRID, NEW):
-        chosen, found = numbers["chosen"][name], numbers["fitted"][name]
+        chosen, found = numbers["chosen"][name], numbers["learned"][name]
         line = Line(chosen["name"], chosen["network"], chosen["quasistatic"])
         learned = Averaged.from_plain(found) if line == MEAN else found
         paths[name] = predicted(line, learned, pushes)

@@ -193,7 +193,7 @@ def plain_numbers(cases: list[Case], final: Case, pushes: Pushes) -> dict[str, A
                              "unseen": {n: rms(x) for n, x in c.unseen_off.items()},
                              "chosen": [f.chosen[HYBRID].name for f in c.folds] + [c.whole.chosen[NEW].name]}
                   for c in cases},
-        "ratio": ratios(cases, pushes), "shapes": pushes.kinds, "fitted": plain, "chosen": chosen,
+        "ratio": ratios(cases, pushes), "shapes": pushes.kinds, "learned": plain, "chosen": chosen,
     }  # fmt: skip
 
 
