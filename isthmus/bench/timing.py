@@ -16,12 +16,12 @@ def race(
     *runs: Callable[[], object],
     repeats: int = 15,
     least: float = 2e-3,
-    clock: Callable[[], float] = time.thread_time,
+    clock: Callable[[], float] = time.process_time,
 ) -> list[float]:
-    """Median seconds of each: CPU seconds of this thread, so that a busy machine does not decide.
+    """Median seconds of each: CPU seconds of this process, so that a busy machine does not decide.
 
-    A round runs every one of them, long enough to be measured. XLA works on threads of its own and needs
-    the clock on the wall.
+    A round runs every one of them, long enough to be measured. All threads count, since very large code runs in one of its
+    own. XLA spreads its work over threads and needs the clock on the wall.
     """
     counts = []
     for run in runs:

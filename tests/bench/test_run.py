@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 
 import pytest
 
@@ -82,6 +83,17 @@ def test_clocks_agree_on_what_is_slower():
     fast, slow = (lambda: sum(range(100))), (lambda: sum(range(10_000)))
     assert race(fast, slow, repeats=3)[0] < race(fast, slow, repeats=3)[1]
     assert min(fastest(fast, slow, repeats=3)) > 0
+
+
+def test_work_in_a_thread_of_its_own_counts():
+    def elsewhere(work):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+
+    fast, slow = (lambda: elsewhere(lambda: None)), (lambda: elsewhere(lambda: sum(range(10**6))))
+    quick, long = race(fast, slow, repeats=3)
+    assert 5 * quick < long
 
 
 @pytest.mark.parametrize("rows", [[], [Row("w", 1.0, "MJX", 3.0), Row("w", 1.0, "Brax", 0.5)]])

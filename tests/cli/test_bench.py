@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 
-from isthmus.bench import native_cases
+from isthmus.bench import native_cases, run
 from isthmus.bench.rows import Row
 from isthmus.cli.main import main
 from tests.cli.test_main import one_sentence
@@ -25,6 +26,11 @@ def test_a_small_benchmark_runs_and_leaves_its_files(as_the_user, capsys):
     assert alone["compile"] > 0
     assert (alone["theirs"] is None) == bool(alone["missing"])
     assert (as_the_user / "found" / "bench.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_help_names_every_benchmark(capsys):
+    assert main(["bench", "--help"]) == 0
+    assert set(run.CASES) <= set(re.findall(r"[a-z]+(?:-[a-z]+)?", capsys.readouterr().out))
 
 
 def test_peers_stand_beside_us_with_bars(as_the_user, capsys, monkeypatch):
