@@ -42,7 +42,12 @@ def shown(command: View, first: Path) -> tuple[ist.Model, Any]:
             )
         fit = dataclasses.replace(fit, model=dataclasses.replace(fit.model, source=model.source))
         return fit.model, fit
-    return model, [ist.read_motion(path, model) for path in rest] or None
+    return model, [_as_it_is(path, model) for path in rest] or None
+
+
+def _as_it_is(path: str, model: ist.Model) -> ist.Motion:
+    """A motion to look at: impacts stand out from their neighbours, too, and are shown."""
+    return ist.read_motion(path, model, outliers="keep")
 
 
 def _is_fit(path: Path) -> bool:
@@ -70,7 +75,7 @@ def view_files(model: ist.Model, motion: Any, options: dict[str, Any]) -> int:
     if isinstance(motion, Fit) and motion.problem is None:
         motion = None
     ghost = options["measured"]
-    options["measured"] = ist.read_motion(ghost, model) if ghost else None
+    options["measured"] = _as_it_is(ghost, model) if ghost else None
     with working(f"preparing {model.name}"):
         found = in_background(lambda: ist.view(model, motion, **options))
     if not isinstance(found, Viewer):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 
+import numpy as np
 import pytest
 
 import isthmus as ist
@@ -35,6 +37,16 @@ def test_motions_and_a_ghost_are_on_one_page(tmp_path):
     words = ["view", "library:pendulum", motion, motion, "--measured", motion]
     assert main([*words, "--save", str(page)]) == 0
     assert [bool(run["measured"]) for run in scene(page)["runs"]] == [True, True]
+
+
+def test_impacts_are_shown_without_a_warning(tmp_path, capsys):
+    page, path = tmp_path / "page.html", str(tmp_path / "motion.npz")
+    motion = ist.rollout(ist.library.pendulum(2), [1.0, 0.0], None, 0.01, 50)
+    v = np.array(motion.v)
+    v[25:27] += 30.0
+    dataclasses.replace(motion, v=v).save(path)
+    assert main(["view", "library:pendulum", path, "--save", str(page)]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_a_fit_without_its_logs_shows_the_fitted_model(tmp_path):
