@@ -20,8 +20,8 @@ def race(
 ) -> list[float]:
     """Median seconds of each: CPU seconds of this process, so that a busy machine does not decide.
 
-    A round runs every one of them, long enough to be measured. All threads count, since very large code runs in one of its
-    own. XLA spreads its work over threads and needs the clock on the wall.
+    A round runs every one of them, long enough to be measured. All threads count, since very large code runs in
+    one of its own. XLA spreads its work over threads and needs the clock on the wall.
     """
     counts = []
     for run in runs:

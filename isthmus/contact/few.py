@@ -18,6 +18,8 @@ from isthmus.types import AnyArray
 
 FEW = 8
 """Contacts of a small problem, which is written out: the corners of a box."""
+SOME = 32
+"""Contacts of a problem between that and one of all, where these are at least twice as many: a small pile of bodies."""
 T = TypeVar("T")
 Rows = Int[AnyArray, " few"]
 Used = Bool[AnyArray, " few"]
@@ -27,16 +29,25 @@ def few_or_all(
     active: Bool[AnyArray, " contacts"], few: Callable[[Rows, Used], T], every: Callable[[], T]
 ) -> T:
     """`every()`, or the same by `few(rows, used)`: the rows of the active contacts, and which of these rows count."""
-    if active.shape[0] <= FEW:
-        return every()
-    rows, count = _first_rows(active)
-    used = np.arange(FEW, dtype=np.int32) < count
-    return jax.lax.cond(count <= FEW, lambda: few(rows, used), every)
+    count = jnp.sum(active, dtype=np.int32)
+
+    def by(sizes: tuple[int, ...]) -> T:
+        if not sizes:
+            return every()
+        size, *larger = sizes
+
+        def small() -> T:
+            return few(_first_rows(active, size), np.arange(size, dtype=np.int32) < count)
+
+        return jax.lax.cond(count <= size, small, lambda: by(tuple(larger)))
+
+    contacts = active.shape[0]
+    return by((FEW,) * (contacts > FEW) + (SOME,) * (contacts >= 2 * SOME))
 
 
-def _first_rows(active: Bool[AnyArray, " contacts"]) -> tuple[Rows, Int[AnyArray, ""]]:
-    """Rows of the first active contacts, zero where there are fewer, and how many are active."""
-    slots = np.arange(FEW, dtype=np.int32)
+def _first_rows(active: Bool[AnyArray, " contacts"], size: int) -> Rows:
+    """Rows of the first active contacts, zero where there are fewer."""
+    slots = np.arange(size, dtype=np.int32)
 
     def note(state: tuple, contact: tuple) -> tuple:
         rows, count = state
@@ -44,9 +55,9 @@ def _first_rows(active: Bool[AnyArray, " contacts"]) -> tuple[Rows, Int[AnyArray
         rows = jnp.where(acts & (slots == count), k, rows)
         return (rows, count + acts.astype(np.int32)), None
 
-    start = jnp.zeros(FEW, np.int32), jnp.zeros((), np.int32)
+    start = jnp.zeros(size, np.int32), jnp.zeros((), np.int32)
     numbers = jnp.arange(active.shape[0], dtype=np.int32)
-    return jax.lax.scan(note, start, (active, numbers))[0]
+    return jax.lax.scan(note, start, (active, numbers))[0][0]
 
 
 def spread(

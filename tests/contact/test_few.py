@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import isthmus as ist
+from isthmus.contact import few
 from isthmus.contact.few import FEW
 from isthmus.contact.meeting import meeting_of, yielding
 from isthmus.contact.solution import ContactProblem, Method, solution
 from isthmus.contact.solve import _one_after_another, _written_out
 from isthmus.native import compile
 
-DOF, MANY = 5, FEW + 4
+DOF, MANY = 5, 2 * (FEW + 2)
 RNG = np.random.default_rng(5)
 HALF = np.eye(DOF) + 0.2 * RNG.normal(size=(DOF, DOF))
 J = RNG.normal(size=(MANY, 3, DOF))
@@ -38,7 +39,9 @@ def outcome(method, rows, active, c):
 @pytest.mark.parametrize(
     "method", [Method("impact", 200, 8), Method("b", 400, 0)], ids=["disc", "box"]
 )
-def test_contacts_that_do_not_act_change_nothing(method):
+def test_contacts_that_do_not_act_change_nothing(method, monkeypatch):
+    """Those that act are few, some, or more than these."""
+    monkeypatch.setattr(few, "SOME", FEW + 2)
     d, weights = (np.random.default_rng(0).normal(size=x) for x in (C.shape, DOF))
     numbers = np.arange(MANY)
 
@@ -50,14 +53,18 @@ def test_contacts_that_do_not_act_change_nothing(method):
         return p, jump, jnp.sum(back(jnp.asarray(weights))[0] * d)
 
     every = compile(of_all, np.ones(MANY, bool), C)
-    alone = compile(lambda c: outcome(method, SOME, np.ones(len(SOME), bool), c), C[SOME])
-    p, jump, _ = every(np.isin(numbers, SOME), C)
-    expected = alone(C[SOME])
-    assert np.count_nonzero(expected[0]) > 3
-    np.testing.assert_allclose(p[SOME], expected[0], atol=1e-9)
-    np.testing.assert_allclose(np.delete(p, SOME, axis=0), 0.0)
-    np.testing.assert_allclose(jump, expected[1], atol=1e-9)
-    for active in (np.isin(numbers, SOME), numbers < FEW + 2):  # the second: more than few
+    for rows in (SOME, numbers[1 : FEW + 3]):
+        alone = compile(
+            lambda c, rows=rows: outcome(method, rows, np.ones(len(rows), bool), c), C[rows]
+        )
+        p, jump, _ = every(np.isin(numbers, rows), C)
+        expected = alone(C[rows])
+        assert np.count_nonzero(expected[0]) > 3
+        np.testing.assert_allclose(p[rows], expected[0], atol=1e-9)
+        np.testing.assert_allclose(np.delete(p, rows, axis=0), 0.0)
+        np.testing.assert_allclose(jump, expected[1], atol=1e-9)
+    for count in (FEW, FEW + 2, FEW + 4):
+        active = numbers < count
         ahead, behind = (every(active, C + h * d)[1] for h in (1e-5, -1e-5))
         slope = every(active, C)[2]
         np.testing.assert_allclose(slope, weights @ (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-6)

@@ -171,14 +171,15 @@ def test_slices_at_an_index(n, m, start, seed):
     check(fn, x, np.int64(start), batches=(9,))
 
 
+@pytest.mark.parametrize("count", [8, 600], ids=["written out", "in a loop"])
 @settings(max_examples=6, deadline=None)
 @given(
     rows=st.lists(st.integers(-5, 12), min_size=1, max_size=5),
     mode=st.sampled_from(["clip", "fill", "promise_in_bounds"]),
 )
-def test_gather_and_scatter_at_indices(rows, mode):
-    x = np.arange(16.0).reshape(8, 2)
-    k = np.array(rows) % 8 if mode == "promise_in_bounds" else np.array(rows)
+def test_gather_and_scatter_at_indices(count, rows, mode):
+    x = np.arange(2.0 * count).reshape(count, 2)
+    k = np.array(rows) % count if mode == "promise_in_bounds" else np.array(rows)
 
     def fn(x, k):
         out = [x.at[k].get(mode=mode), x.at[k, 0].add(2.0, mode=mode), x.at[k].max(3.0, mode=mode)]

@@ -17,6 +17,8 @@ VALUES = 1024
 """With more entries, what is gathered stays a function of its index."""
 ROWS = 64
 """So many rows of indices are scattered one by one; more in a loop."""
+CHOICES = 2048
+"""So many choices are written out for rows at moving places: each may be any entry. More are stored in a loop."""
 MANY = 256
 """From so many entries on, an array of equal ones that is changed at a moving place stays in memory."""
 
@@ -212,10 +214,14 @@ def gather(trace: Trace, eqn: Any, x: Array, indices: Array) -> list[Array]:
 
 def moves(trace: Trace, *arrays: Array) -> bool:
     """Not all of it are values at fixed places: the second of `arrays` are the places."""
-    if any(isinstance(x, Long) for x in arrays):
-        return True
-    places = arrays[1]
-    return any(trace.p.constant(int(i)) is None for i in np.ravel(cast(Any, places)))
+    return any(isinstance(x, Long) for x in arrays) or not known(trace, arrays[1])
+
+
+def known(trace: Trace, places: Array) -> bool:
+    """Whether indices are numbers that are there when the program is made."""
+    if isinstance(places, Long):
+        return False
+    return all(trace.p.constant(int(i)) is not None for i in np.ravel(places))
 
 
 def fill_value(eqn: Any) -> np.ndarray:
@@ -261,8 +267,9 @@ def scatter(trace: Trace, eqn: Any, x: Array, indices: Array, updates: Array) ->
             start[a] = cell[b]
         return start, valid
 
-    many = math.prod(updates.shape[k] for k in batch) > ROWS
-    if many and moves(trace, x, indices, updates):
+    rows = math.prod(updates.shape[k] for k in batch)
+    choices = rows > 1 and rows * math.prod(x.shape) > CHOICES and not known(trace, indices)
+    if choices or (rows > ROWS and moves(trace, x, indices, updates)):
         place = (batch, [windows[axes.index(k)] if k in axes else None for k in range(len(sizes))])
         return [scatter_loop(trace, x, updates, place, begin, combine)]
     if isinstance(updates, Long) and batch:
