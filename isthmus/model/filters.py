@@ -71,7 +71,12 @@ def shapes_called(
         if found := address.matching(pattern, [*names.values()]):
             return [s for s, name in names.items() if name in found]
     if pattern != "*":
-        known = (*(model.shape_names[s] for s in solid), *links.values(), *also)
+        if bare := address.matching(pattern, model.link_names):
+            raise UnknownName(
+                f"link {bare[0]!r} has no shape that could touch anything: it has none at all, its mesh was not found, "
+                "or its file keeps it apart."
+            )
+        known = dict.fromkeys((*(model.shape_names[s] for s in solid), *links.values(), *also))
         raise UnknownName(f"no shape or link is called {pattern!r}.{did_you_mean(pattern, known)}")
     return []
 

@@ -142,6 +142,16 @@ def test_what_makes_no_pair_is_refused_in_one_sentence(pairs, error, words):
     assert "\n" not in str(caught.value)
 
 
+def test_a_link_without_a_shape_is_called_so():
+    robot = ist.Builder("two")
+    for name in ("bare", "ball"):
+        robot.add_link(name, mass=1.0, inertia=BALL)
+        robot.add_joint_free(f"{name}_flight", None, name)
+    robot.add_shape_sphere("ball", 0.1)
+    with pytest.raises(UnknownName, match="link 'bare' has no shape that could touch anything"):
+        robot.model().pairs("bare", "ball")
+
+
 def test_a_pair_with_other_options_or_without_size_is_refused():
     with pytest.raises(BadArgument, match="points"):
         ist.Pair("a", "b", points=3)
