@@ -1,7 +1,7 @@
 """Two boxes: 15 separating axes; where they do not touch, the nearest corner or pair of edges (Ericson 2005, 4.4.1).
 
-The nearest points of two boxes that do not touch are a corner of one and a point of the other, or lie on two edges; and
-these are the edges that the best axis finds.
+The nearest points of two boxes that do not touch are a corner of one and a point of the other, or lie on two edges: those
+that the best axis finds, or, where two faces are parallel and their sides cross, two sides of these.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.contact.pairs.closed import segments, unit
-from isthmus.contact.pairs.solids import Solid
+from isthmus.contact.pairs.solids import Solid, box_face
 from isthmus.spatial.products import mtm, mtv, mv
 from isthmus.spatial.vectors import cross
 from isthmus.types import AnyArray
@@ -44,7 +44,7 @@ def boxes(a: Solid, b: Solid) -> tuple[AnyArray, AnyArray, AnyArray]:
     on_b = jnp.where(is_edge, middle_b + r * half_b, t + mv(C, corner_b * b.size))
     n, on_a, on_b = jax.lax.cond(
         gap > 0.0,
-        lambda: _apart(C, t, a.size, b.size, n, gap + scale, on_a, on_b, is_edge),
+        lambda: _apart(C, t, a.size, b.size, n, gap + scale, (on_a, on_b, is_edge)),
         lambda: (n, on_a, on_b),
     )
     return mv(a.R, n), a.p + mv(a.R, on_a), a.p + mv(a.R, on_b)
@@ -79,9 +79,12 @@ def _best_axis(
 
 def _apart(
     C: AnyArray, t: AnyArray, size: AnyArray, other: AnyArray,
-    n: AnyArray, gap: AnyArray, on_a: AnyArray, on_b: AnyArray, is_edge: AnyArray,
+    n: AnyArray, gap: AnyArray, edges: tuple[AnyArray, AnyArray, AnyArray],
 ) -> tuple[AnyArray, AnyArray, AnyArray]:  # fmt: skip
-    """Normal and nearest points of boxes that do not touch; those of the best axis where they are as near."""
+    """Normal and nearest points of boxes that do not touch; those of the best axis where they are as near.
+
+    `edges`: the points that the best axis finds on two edges, and whether it is one of edges.
+    """
     theirs = t[None] + mv(C[None], CORNERS * other[None])
     ours = mv(C.T[None], CORNERS * size[None] - t[None])
     near_a = jnp.clip(theirs, -size[None], size[None])
@@ -93,7 +96,33 @@ def _apart(
     x = jnp.where(from_a, near_a[k], jnp.asarray(CORNERS)[j] * size)
     y = jnp.where(from_a, theirs[k], t + mv(C, near_b[j]))
     nearest = jnp.minimum(away_a[k], away_b[j])
-    edges_nearer = is_edge & (jnp.sum((on_a - on_b) ** 2) < nearest)
+    on_a, on_b, is_edge = edges
+    far = ~is_edge & (nearest > gap * gap)
+    crossing = lambda: _crossing(C, t, size, other, n)
+    on_a, on_b = jax.lax.cond(far, crossing, lambda: (on_a, on_b))
+    edges_nearer = (far | is_edge) & (jnp.sum((on_a - on_b) ** 2) < nearest)
     x, y = jnp.where(edges_nearer, on_a, x), jnp.where(edges_nearer, on_b, y)
     by_axis = jnp.sum((x - y) ** 2) <= gap * gap
     return jnp.where(by_axis, n, unit(x - y, n)), x, y
+
+
+def _crossing(
+    C: AnyArray, t: AnyArray, size: AnyArray, other: AnyArray, n: AnyArray
+) -> tuple[AnyArray, AnyArray]:
+    """The nearest points of the sides of two faces, which the boxes turn towards each other."""
+    A, B = box_face(size, -n)[0], t[None] + mv(C[None], box_face(other, mtv(C, n))[0])
+    following = np.array([1, 2, 3, 0], np.int32)
+    sides = lambda x: (0.5 * (x + x[following]), 0.5 * (x[following] - x))
+    (p, half_p), (q, half_q) = sides(A), sides(B)
+    one, two = np.divmod(np.arange(16, dtype=np.int32), 4)
+
+    def ends(k: AnyArray) -> tuple[AnyArray, AnyArray]:
+        i, j = jnp.asarray(one)[k], jnp.asarray(two)[k]
+        s, r = segments(p[i], half_p[i], q[j], half_q[j])
+        return p[i] + s * half_p[i], q[j] + r * half_q[j]
+
+    def away(k: AnyArray) -> AnyArray:
+        x, y = ends(k)
+        return jnp.sum((x - y) ** 2)
+
+    return ends(jnp.argmin(jax.lax.stop_gradient(jax.lax.map(away, np.arange(16, dtype=np.int32)))))

@@ -129,7 +129,8 @@ def _capsule_face(size: AnyArray, d: AnyArray) -> tuple[AnyArray, AnyArray]:
     return size[1] * ends + (size[0] * d)[None], d
 
 
-def _box_face(size: AnyArray, d: AnyArray) -> tuple[AnyArray, AnyArray]:
+def box_face(size: AnyArray, d: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """The corners of a box's face, in order, in its frame, and its normal."""
     axis = jnp.argmax(jnp.abs(d))
     normal = jnp.where(axis == np.arange(3), jnp.where(d >= 0.0, 1.0, -1.0), 0.0)
     # first along one of the other two axes, then along the other
@@ -155,7 +156,7 @@ def _cylinder_face(size: AnyArray, d: AnyArray) -> tuple[AnyArray, AnyArray]:
 
 
 _FACES = {
-    "sphere": _sphere_face, "capsule": _capsule_face, "box": _box_face, "cylinder": _cylinder_face,
+    "sphere": _sphere_face, "capsule": _capsule_face, "box": box_face, "cylinder": _cylinder_face,
 }  # fmt: skip
 
 

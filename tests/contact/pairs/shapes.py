@@ -51,6 +51,23 @@ def poses(first: str, second: str, count: int, seed: int = 0) -> tuple[np.ndarra
     return *turns, unit(rng.normal(size=(count, 3))) * away[:, None]
 
 
+def level_poses(first: str, second: str, count: int, seed: int = 0) -> tuple[np.ndarray, ...]:
+    """The same of two shapes that stand over each other on parallel faces, or are tilted by a little, just apart."""
+    rng = np.random.default_rng(seed)
+    up = np.array([0.0, 0.0, 1.0])
+    ups = Rotation.from_rotvec(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]]) * np.pi / 2)
+    places, turns = np.empty((count, 3)), np.empty((2, count, 4))
+    for i in range(count):
+        yaw = rng.choice([0.0, np.pi / 4, np.pi / 2, rng.uniform(0.0, np.pi)], size=2)
+        one, two = (Rotation.from_rotvec(a * up) * ups[rng.integers(3)] for a in yaw)
+        two = Rotation.from_rotvec(rng.choice([0.0, 0.0, 1e-8, 1e-6]) * rng.normal(size=3)) * two
+        high = _reach(first, one.inv().apply(up)) + _reach(second, two.inv().apply(-up))
+        beside = rng.uniform(-0.6, 0.6, 2) * min(bound(first), bound(second))
+        places[i] = *beside, high + 10.0 ** rng.uniform(-7.0, -2.0)
+        turns[:, i] = [x.as_quat(scalar_first=True) for x in (one, two)]
+    return *turns, places
+
+
 def manifold_of(first: str, second: str, points: int | None = None) -> Any:
     """(turn, turn, place of the second) -> depths, axes, points."""
     count = points or min(CALLS.get(first, 4), CALLS.get(second, 4))

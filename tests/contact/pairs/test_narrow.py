@@ -17,6 +17,7 @@ from tests.contact.pairs.shapes import (
     bound,
     coal_distances,
     compiled,
+    level_poses,
     manifold_of,
     overlap_along,
     poses,
@@ -53,6 +54,25 @@ def compare_with_coal(first, second, count):
 )
 def test_signed_distances_are_those_of_coal(first, second):
     compare_with_coal(first, second, 300)
+
+
+def compare_level_with_coal(first, second, count):
+    where = level_poses(first, second, count)
+    ours = -compiled(first, second).map(*where, threads=1)[0][:, 0]
+    np.testing.assert_allclose(ours, coal_distances(first, second, *where), atol=EXACT, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("box", "box"), ("capsule", "box"), ("box", "cylinder"), ("box", "points")]
+)
+def test_shapes_over_each_other_on_parallel_faces_are_as_far_apart_as_by_coal(first, second):
+    compare_level_with_coal(first, second, 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_shapes_over_each_other_in_five_thousand_poses_are_as_far_apart_as_by_coal(first, second):
+    compare_level_with_coal(first, second, 5_000)
 
 
 @pytest.mark.slow
