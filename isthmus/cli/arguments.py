@@ -58,6 +58,7 @@ def parse(argv: list[str]) -> Any:
         return 0
     argv = _with_new_names(argv)
     _check_names(argv)
+    argv = _each_once(argv)
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
@@ -117,6 +118,35 @@ def _check_names(argv: list[str]) -> None:
         if option not in (*known, "--help", "--help-verbose"):
             near = did_you_mean(option, known) or f" 'isthmus {command} --help' lists them."
             raise Refused(f"'isthmus {command}' has no option {option!r}.{near}")
+
+
+def _each_once(argv: list[str]) -> list[str]:
+    """The values of an option that takes several behind each other; one that takes a single value may not come twice.
+
+    Of an option that comes again, tyro would forget what came first.
+    """
+    defaults = {f"--{f.name.replace('_', '-')}": f.default for f in _fields(argv[0])}
+    kept: list[list[str]] = [[]]
+    first: dict[str, list[str]] = {}
+    for part in argv:
+        option, _, value = part.partition("=")
+        if option not in defaults:
+            kept[-1].append(part)
+        elif option not in first:
+            kept.append([part])
+            first[option] = kept[-1]
+        elif isinstance(defaults[option], tuple):
+            kept.append(first[option])  # what follows goes there
+            kept[-1] += [value] if value else []
+        elif not isinstance(defaults[option], bool):
+            raise Refused(f"{option} was given twice; it takes one value.")
+    whole = {id(group): group for group in kept}
+    return [part for group in whole.values() for part in group]
+
+
+def _fields(command: str) -> tuple[dataclasses.Field, ...]:
+    """The options of a command; of none, or of one that does not exist: none."""
+    return dataclasses.fields(COMMANDS[command]) if command in COMMANDS else ()
 
 
 def _sentence(box: str, argv: list[str]) -> str:

@@ -216,3 +216,12 @@ def test_a_platform_that_jax_does_not_have_is_named(monkeypatch, capsys):
     monkeypatch.setenv("JAX_PLATFORMS", "foo")
     assert main(["info"]) == 2
     assert "JAX cannot compute on JAX_PLATFORMS=foo; unset it" in one_sentence(capsys)
+
+
+def test_an_option_of_several_values_may_come_again():
+    words = ["--seconds", "1", "--pair", "a+b", "c+d", "--view", "--pair=e+f", "--record", "time"]
+    command = arguments.parse(["simulate", "robot.xml", *words])
+    assert command.pair == ("a+b", "c+d", "e+f")
+    assert (command.seconds, command.view, command.record) == (1.0, True, ("time",))
+    with pytest.raises(output.Refused, match="--dt was given twice; it takes one value"):
+        arguments.parse(["simulate", "robot.xml", "--dt", "0.1", "--dt=0.2"])
