@@ -130,6 +130,10 @@ def _ground(model: Model) -> list[str]:
     return [
         "# ground = 0.0  # height of a plane that it touches [m], or { height = 0.0, tilt = [0.0, 0.0] }",
         f'# contact = [{{ shapes = [{some}], friction = 0.8 }}]  # or kind = "penalty", stiffness, damping …',
+        *(
+            f"# pair = [{{ first = {_quoted(a)}, second = {_quoted(b)}, friction = 0.8 }}]  # shapes that touch each other"
+            for a, b in model.pairs("*", "*")[-1:]
+        ),
     ]
 
 

@@ -1,7 +1,7 @@
 """Two boxes: 15 separating axes; where they do not touch, the nearest corner or pair of edges (Ericson 2005, 4.4.1).
 
-The nearest points of two boxes that do not touch are a corner of one and a point of the other, or lie on two edges: those
-that the best axis finds, or, where two faces are parallel and their sides cross, two sides of these.
+The nearest points of two boxes that do not touch are a corner of one and a point of the other, or lie on two edges:
+those that the best axis finds, or, where two faces are parallel and their sides cross, two sides of these.
 """
 
 from __future__ import annotations
