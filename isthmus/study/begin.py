@@ -15,12 +15,14 @@ from isthmus.data.guess import Guess, guess
 from isthmus.data.read import read_motion
 from isthmus.data.tables import found_files
 from isthmus.errors import BadMotion, BadStudy, DataWarning, IsthmusError
+from isthmus.files import SUFFIX
 from isthmus.library.shipped import PREFIX
 from isthmus.model.contacts import last_shapes
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.motion.rows import GAP, usual_step
 from isthmus.networks.names import unit_for
+from isthmus.phases import counted
 from isthmus.study.begin_loss import TORQUE, compares_torques, loss_text
 from isthmus.study.build import Trials, files_in, load_robot
 
@@ -118,7 +120,9 @@ def _head(robot: str, model: Model, place: Path, options: Mapping[str, Any]) -> 
     if options["packages"]:
         folders = ", ".join(_quoted(_seen(folder, place)) for folder in options["packages"])
         lines.append(f"packages = [{folders}]")
-    return "\n".join([*lines, *_ground(model)])
+    if Path(robot).suffix.lower() != SUFFIX:  # a saved model stays as it is
+        lines += _ground(model)
+    return "\n".join(lines)
 
 
 def _ground(model: Model) -> list[str]:
@@ -131,7 +135,7 @@ def _ground(model: Model) -> list[str]:
         "# ground = 0.0  # height of a plane that it touches [m], or { height = 0.0, tilt = [0.0, 0.0] }",
         f'# contact = [{{ shapes = [{some}], friction = 0.8 }}]  # or kind = "penalty", stiffness, damping …',
         *(
-            f"# pair = [{{ first = {_quoted(a)}, second = {_quoted(b)}, friction = 0.8 }}]  # shapes that touch each other"
+            f"# pair = [{{ first = {_quoted(a)}, second = {_quoted(b)}, friction = 0.8 }}]  # that touch each other"
             for a, b in model.pairs("*", "*")[-1:]
         ),
     ]
@@ -141,7 +145,7 @@ def _logs(
     logs: Sequence[str], motions: Sequence[Motion], unread: Mapping[Path, str], place: Path
 ) -> str:
     total = sum(float(m.t[-1] - m.t[0]) for m in motions)
-    lines = [f"# {len(motions)} logs, {total:.4g} s in all"]
+    lines = [f"# {counted(len(motions), 'log')}, {total:.4g} s in all"]
     for motion in motions:
         lines += [f"#   {line}" for line in _described(motion)]
     for file, why in unread.items():

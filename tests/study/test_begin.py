@@ -38,6 +38,26 @@ def test_a_study_that_was_begun_can_be_read_and_has_comments_on_what_was_found(p
     assert len(study.problem().logs) == 2
 
 
+@pytest.mark.filterwarnings("ignore:three.urdf. welded links")  # not what is tested
+def test_what_a_robot_may_touch_is_a_study_once_it_is_no_comment(place):
+    robot = ist.library.pendulum(3)
+    ist.export_urdf(robot, "three.urdf")
+    ist.save(robot, "three.safetensors")
+    t = 0.01 * np.arange(50)
+    q = 0.3 * np.sin(3.0 * t)[:, None] * np.ones(3)
+    ist.Motion(t, q, None, {}).matched(robot).save("three.csv")
+    text = begin_study("three.urdf", ["three.csv"])
+    for key in ("ground", "contact", "pair"):
+        assert f"# {key} = " in text
+        text = text.replace(f"# {key} = ", f"{key} = ")
+    text = text.replace("ground = 0.0", "ground = -9.0")
+    study = ist.Study.from_table(tomllib.loads(text))
+    assert (study.pairs[0].first, study.pairs[0].second) == robot.pairs()[-1]
+    assert len(study.problem().model.contact_kinds) > len(study.contact)
+    saved = begin_study("three.safetensors", ["three.csv"])
+    assert "contact = " not in saved  # such a model stays as it is
+
+
 def test_paths_are_written_as_the_study_sees_them(place):
     (place / "studies").mkdir()
     ist.export_urdf(ROBOT, "arm.urdf")

@@ -63,7 +63,8 @@ def compare_level_with_coal(first, second, count):
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), [("box", "box"), ("capsule", "box"), ("box", "cylinder"), ("box", "points")]
+    ("first", "second"),
+    [("box", "box"), ("capsule", "box"), ("box", "cylinder"), ("box", "points")],
 )
 def test_shapes_over_each_other_on_parallel_faces_are_as_far_apart_as_by_coal(first, second):
     compare_level_with_coal(first, second, 300)
