@@ -55,6 +55,9 @@ def test_what_takes_long_only_because_of_its_damage_is_a_finding(monkeypatch):
     monkeypatch.setattr("tests.fuzz.inputs.SECONDS", 0.0)
     assert tried(Case("csv", 3, {}, busy, Case("csv", 3, {}, busy))).kind == "read"
     assert tried(Case("csv", 3, {}, busy, quick)).place == "time or memory"
+    works = iter([busy])
+    once = lambda folder: next(works, quick.run)(folder)
+    assert tried(Case("csv", 3, {}, once, quick)).kind == "read"
 
 
 def test_a_long_message_is_no_answer():
