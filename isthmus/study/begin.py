@@ -251,6 +251,9 @@ def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
             f"stretch/{model.link_names[k]}", 0.5, 2.0, "a length, as a factor", used=False
         )
     yield _entry("delay/joint/position", -0.02, 0.02, "of the sensors [s]", used=False)
+    if last_shapes(model)[0]:
+        what = "of all points that touch, if ground, contact or pair is given"
+        yield _entry("contact/*/friction", 0.0, None, what, "shared = true", used=False)
     if any(m.v is None for m in motions):
         yield _entry("start/velocity", None, None, "velocities were not measured", used=False)
 

@@ -18,6 +18,8 @@ STEPS = 50
 TORQUE = "joint/motor_torque"
 LEAST_NOISE = 1e-4
 """Of the range of positions: no noise below this is suggested, since no model predicts a motion any better."""
+AT_REST = 1e-3
+"""A coordinate that goes less far than this share of the farthest one does not count for the range of positions."""
 FILTERED = 1e-6
 """Of the range of positions: no sensor scatters less, so that they were filtered after the motion."""
 
@@ -106,7 +108,7 @@ def _range(motions: Sequence[Motion]) -> float:
     spans = [np.ptp(np.asarray(m.q), axis=0) for m in motions if m.q is not None and len(m.t)]
     found = np.concatenate(spans) if spans else np.zeros(0)
     found = found[np.isfinite(found) & (found > 0.0)]
-    return float(np.median(found)) if found.size else 0.0
+    return float(np.median(found[found > AT_REST * found.max()])) if found.size else 0.0
 
 
 def scatter(motions: Sequence[Motion]) -> float:

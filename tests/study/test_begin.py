@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadStudy, DataWarning
 from isthmus.study.begin import begin_study
-from isthmus.study.begin_loss import scatter
+from isthmus.study.begin_loss import loss_text, scatter
 from tests.study.logs import ROBOT, log, write_logs
 
 
@@ -43,13 +44,16 @@ def test_what_a_robot_may_touch_is_a_study_once_it_is_no_comment(place):
     robot = ist.library.pendulum(3)
     ist.export_urdf(robot, "three.urdf")
     ist.save(robot, "three.safetensors")
-    t = 0.01 * np.arange(50)
+    t = 0.01 * np.arange(100)
     q = 0.3 * np.sin(3.0 * t)[:, None] * np.ones(3)
     ist.Motion(t, q, None, {}).matched(robot).save("three.csv")
     text = begin_study("three.urdf", ["three.csv"])
     for key in ("ground", "contact", "pair"):
         assert f"# {key} = " in text
         text = text.replace(f"# {key} = ", f"{key} = ")
+    one = '# [[free]]\n# name = "contact/*/friction"'
+    assert one in text
+    text = text.replace(one, one.replace("# ", "")).replace("# shared", "shared")
     text = text.replace("ground = 0.0", "ground = -9.0")
     study = ist.Study.from_table(tomllib.loads(text))
     assert (study.pairs[0].first, study.pairs[0].second) == robot.pairs()[-1]
@@ -123,6 +127,13 @@ def test_no_noise_is_suggested_that_no_model_can_reach(place):
     ist.Motion(motion.t, motion.q, motion.v, joints=motion.joints).save("smooth.csv")
     noise = tomllib.loads(begin_study("library:pendulum", ["smooth.csv"]))["loss"]["noise"]
     assert noise == pytest.approx(1.4e-4, rel=0.1)  # 1e-4 of 1.6 and 1.2 rad
+    assert loss_text(ROBOT, [motion]) == loss_text(ROBOT, [with_a_joint_at_rest(motion)])
+
+
+def with_a_joint_at_rest(motion):
+    """The same motion, beside two coordinates that hardly move."""
+    still = 1e-11 * motion.q
+    return dataclasses.replace(motion, q=np.concatenate([motion.q, still], axis=1), joints=())
 
 
 def test_measured_torques_drive_the_joints(place):
