@@ -76,8 +76,9 @@ def _pairs(texts: Sequence[str]) -> Any:
     for text in texts:
         names, _, numbers = text.partition(",")
         first, plus, second = names.partition("+")
-        named = {"first": first.strip(), "second": second.strip()} if plus else {}
-        tables.append(named | _table(numbers if plus else text))
+        named = {"first": first.strip(), "second": second.strip()}
+        given = {key: name for key, name in named.items() if name}
+        tables.append(given | _table(numbers) if plus else _table(text))
     found = pairs_in(tables, faults, "--pair")
     if faults:
         raise BadOption(" ".join(faults))

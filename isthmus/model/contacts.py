@@ -15,7 +15,15 @@ from isthmus.model.arrays import is_traced, stack
 from isthmus.model.filters import body_of, shapes_called, welded
 from isthmus.model.leaves import faults_of_leaf
 from isthmus.model.model import Model, leaf_fields
-from isthmus.model.pairs import RULES, ContactKind, Pair, Rule, pair_list, slots
+from isthmus.model.pairs import (
+    RULES,
+    ContactKind,
+    Pair,
+    Rule,
+    pair_list,
+    slots,
+    warn_of_idle_numbers,
+)
 from isthmus.phases import counted
 from isthmus.spatial import rotations
 from isthmus.types import Number, Numbers
@@ -154,13 +162,17 @@ def with_contact(
         raise BadModel(
             f"{model.name!r} has no shape on a link that moves: nothing could touch the ground."
         )
+    acting: dict[int, tuple[Pair, set[str]]] = {}
     for (first, second), pair in touching:
         for shape in (first, second):
             _refuse_no_size(model, shape)
         own = [records[taken[s]] if s in taken else None for s in (first, second)]
-        count = slots(model, first, second, pair)
+        material, count = _of_pair(own, pair, rule), slots(model, first, second, pair)
         rows += [(first, k, second) for k in range(count)]
-        materials += [_of_pair(own, pair, rule)] * count
+        materials += [material] * count
+        acting.setdefault(id(pair), (pair, set()))[1].add(material.kind)
+    for pair, kinds in acting.values():
+        warn_of_idle_numbers(pair, kinds)
     return _with_rows(model, rows, materials, order, sweeps, newton)
 
 

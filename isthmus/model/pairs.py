@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from isthmus.describe.meshes import farthest_corners
+from isthmus.describe.notes import say
 from isthmus.entry import check_arguments
 from isthmus.errors import BadModel, BadOption, DescriptionWarning
 from isthmus.model.arrays import is_traced
@@ -25,6 +26,11 @@ RULES: dict[str, Callable[[list[Any]], Any]] = {
     "mean": lambda xs: sum(xs[1:], start=xs[0]) / len(xs),
 }
 """How a number of a pair comes from those of its two shapes."""
+NUMBERS_OF_KIND = {
+    "impulse": ("restitution", "restitution_speed", "softness", "erp"),
+    "penalty": ("stiffness", "damping", "exponent", "friction_speed", "friction_load"),
+}
+"""Numbers that only impulses have, and only springs."""
 MOST_CORNERS = 32
 """Hulls in pairs have at most so many corners; others are thinned."""
 
@@ -124,3 +130,16 @@ def _thinned(model: Model, shapes: list[int]) -> Model:
         shape_points=np.concatenate(parts),
         shape_spans=tuple((end - len(part), end) for end, part in zip(ends, parts, strict=True)),
     )
+
+
+def warn_of_idle_numbers(pair: Pair, kinds: set[str]) -> None:
+    """Names numbers of a pair that none of its contacts has; `kinds` are how these act."""
+    if len(kinds) > 1:
+        return
+    (other,) = NUMBERS_OF_KIND.keys() - kinds
+    if idle := [name for name in NUMBERS_OF_KIND[other] if getattr(pair, name) is not None]:
+        acts = "springs" if other == "impulse" else "impulses"
+        say(
+            f"Pair({pair.first!r}, {pair.second!r}) acts by {acts}, which have no {' and no '.join(idle)}: leave this "
+            f"out, or give kind={other!r}."
+        )

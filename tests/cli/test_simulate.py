@@ -166,6 +166,7 @@ def test_every_integrator_can_be_chosen():
             ["--pair", "finger"],
             "--pair 1 does not know 'finger'. --pair 1 has no first and no second; name two shapes",
         ),
+        (["--pair", "finger+"], "--pair 1 has no second; name two shapes"),
         (["--pair", "finger+cube,glue=1"], "--pair 1 does not know 'glue'"),
         (["--pair", "finger+cube"], "no shape or link is called 'finger'"),
         (["--contact", "friction=0.3,glue=1"], "--contact 1 does not know 'glue'"),

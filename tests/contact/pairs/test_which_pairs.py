@@ -100,6 +100,30 @@ def test_numbers_of_a_pair_come_from_its_materials_or_are_its_own():
     ]
 
 
+@pytest.mark.parametrize(
+    ("contact", "pairs", "says"),
+    [
+        ([], ist.Pair("hand", "ball", stiffness=1e5), r"Pair\('hand', 'ball'\) acts by impulses, which have no stif"),
+        ([], ist.Pair("hand", "ball", "penalty", erp=0.1), "springs, which have no erp: leave this out, or give kind="),
+        ("ball", ist.Pair("hand", "ball", damping=1.0), "which have no damping"),
+    ],
+)  # fmt: skip
+def test_a_number_that_a_pair_does_not_have_is_told(contact, pairs, says):
+    with pytest.warns(DescriptionWarning, match=says) as told:
+        ist.with_contact(MODEL, contact, pairs=pairs, ground=ist.Ground())
+    assert len(told) == 1  # though both fingers touch the ball
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [ist.Pair("hand", "ball", "penalty", stiffness=1e5), ist.Pair("hand", "ball", "penalty")],
+)
+def test_numbers_of_springs_count_in_pairs_where_the_ground_is_rigid(pairs):
+    contact = ist.Contact(shapes=["hand", "ball"], stiffness=2e5, restitution=0.1)
+    model = ist.with_contact(MODEL, contact, pairs=pairs, ground=ist.Ground())
+    assert float(model.get("contact/finger1+ball/stiffness")) == (pairs.stiffness or 2e5)
+
+
 def test_points_of_a_pair_follow_its_shapes():
     robot = ist.Builder("two")
     for name in ("a", "b"):
