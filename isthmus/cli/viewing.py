@@ -46,8 +46,8 @@ def shown(command: View, first: Path) -> tuple[ist.Model, Any]:
 
 
 def _as_it_is(path: str, model: ist.Model) -> ist.Motion:
-    """A motion to look at: impacts stand out from their neighbours, too, and are shown."""
-    return ist.read_motion(path, model, outliers="keep")
+    """A motion to look at: impacts, which stand out from their neighbours, and joints that rest are shown."""
+    return ist.read_motion(path, model, outliers="keep", constant="keep")
 
 
 def _is_fit(path: Path) -> bool:

@@ -25,6 +25,8 @@ SOLID = ("box", "cylinder", "sphere", "capsule", "ellipsoid")
 """Kinds that their size describes; beside them there are meshes."""
 HIDDEN_GROUP = 3
 """MuJoCo's viewers hide geoms of this group and higher, which holds collision shapes."""
+GREY = (0.5, 0.5, 0.5, 1.0)
+"""The colour of a geom for which an MJCF file says none."""
 
 Colour = tuple[float, float, float] | None
 
@@ -156,8 +158,9 @@ def _of_mjcf(m: Any) -> Iterator[Visual]:
             continue
         frame = places[body].of(m.geom_pos[i], m.geom_quat[i])
         material = int(m.geom_matid[i])
-        rgba = m.mat_rgba[material] if material >= 0 else m.geom_rgba[i]
-        colour = float(rgba[0]), float(rgba[1]), float(rgba[2])
+        red, green, blue, _ = m.mat_rgba[material] if material >= 0 else m.geom_rgba[i]
+        plain = material < 0 and tuple(m.geom_rgba[i]) == GREY
+        colour = None if plain else (float(red), float(green), float(blue))
         mesh = _mesh_of(m, int(m.geom_dataid[i])) if kind == "mesh" else None
         yield Visual(places[body].link, kind, frame, floats(m.geom_size[i]), mesh, colour)
 

@@ -8,24 +8,20 @@ from isthmus.describe.meshes import Triangles
 
 AROUND = 20
 """Corners of a circle."""
+SIDES = np.array(
+    [[1, 3, 7, 5], [0, 4, 6, 2], [2, 6, 7, 3], [0, 1, 5, 4], [4, 5, 7, 6], [0, 2, 3, 1]]
+)
+"""Corners of each side of a box, in order as seen from outside; their bits say which of x, y and z are positive."""
 CREASE = 35.0
 """Angle between two faces from which their edge is sharp [degrees]."""
 FINEST = 256
 """Cells along the longest side of a mesh that is reduced."""
 
 
-def box(half: np.ndarray, cells: int = 3) -> Triangles:
-    """A box of these half-widths (3,) [m]; each side has `cells` × `cells` squares, so that near ones hide far ones."""
-    u, w = np.meshgrid(np.linspace(-1, 1, cells + 1), np.linspace(-1, 1, cells + 1), indexing="ij")
-    flat = np.stack([u.ravel(), w.ravel(), np.ones(u.size)], axis=1)
-    k = np.arange(u.size).reshape(u.shape)
-    a, b, c, d = (x.ravel() for x in (k[:-1, :-1], k[1:, :-1], k[1:, 1:], k[:-1, 1:]))
-    faces = np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
-    turns = [np.roll(flat, axis, axis=1) for axis in range(3)]
-    sides = [(x, faces) for x in turns] + [(-x, faces[:, ::-1]) for x in turns]
-    corners = np.concatenate([x for x, _ in sides])
-    rows = [f + side * len(flat) for side, (_, f) in enumerate(sides)]
-    return merged(Triangles(corners * half, np.concatenate(rows)))
+def box(half: np.ndarray) -> Triangles:
+    """A box of these half-widths (3,) [m]."""
+    corners = np.array([[k & 1, k >> 1 & 1, k >> 2] for k in range(8)]) * 2.0 - 1.0
+    return Triangles(corners * half, np.concatenate([SIDES[:, [0, 1, 2]], SIDES[:, [0, 2, 3]]]))
 
 
 def turned_outline(radii: np.ndarray, heights: np.ndarray, around: int = AROUND) -> Triangles:

@@ -39,12 +39,13 @@ def test_motions_and_a_ghost_are_on_one_page(tmp_path):
     assert [bool(run["measured"]) for run in scene(page)["runs"]] == [True, True]
 
 
-def test_impacts_are_shown_without_a_warning(tmp_path, capsys):
+def test_impacts_and_joints_at_rest_are_shown_without_a_warning(tmp_path, capsys):
     page, path = tmp_path / "page.html", str(tmp_path / "motion.npz")
     motion = ist.rollout(ist.library.pendulum(2), [1.0, 0.0], None, 0.01, 50)
-    v = np.array(motion.v)
+    q, v = np.array(motion.q), np.array(motion.v)
     v[25:27] += 30.0
-    dataclasses.replace(motion, v=v).save(path)
+    q[:, 1] = 0.0
+    dataclasses.replace(motion, q=q, v=v).save(path)
     assert main(["view", "library:pendulum", path, "--save", str(page)]) == 0
     assert capsys.readouterr().err == ""
 

@@ -1,5 +1,5 @@
 "use strict";
-// Runs a page's player without a browser: a canvas that writes down what is drawn, as JSON on stdout.
+// Runs a page's player without a browser: a canvas that writes down what is drawn, as JSON on stdout; pictures in base64.
 // node canvas.js PLAYER SCENE WIDTH HEIGHT PICTURE
 const fs = require("fs");
 const [player, data, width, height, picture] = process.argv.slice(2);
@@ -17,6 +17,15 @@ const pen = {
   stroke() { drawn.push({ what: "stroke", style: this.stroke_, alpha: this.globalAlpha, width: this.lineWidth, path }); },
   fillText(text, x, y) { drawn.push({ what: "text", style: this.fill_, text, at: [x, y] }); },
   strokeText() {}, clearRect() { drawn.length = 0; },
+  drawImage(sheet) { drawn.push({ what: "image", wide: sheet.width, high: sheet.height, dots: sheet.dots }); },
+};
+const sheet = () => {
+  const made = { dots: "" };
+  made.getContext = () => ({
+    createImageData: (wide, high) => ({ data: new Uint8ClampedArray(4 * wide * high) }),
+    putImageData(image) { made.dots = Buffer.from(image.data).toString("base64"); },
+  });
+  return made;
 };
 const elements = {};
 const element = id => elements[id] ||= {
@@ -25,7 +34,7 @@ const element = id => elements[id] ||= {
   getBoundingClientRect: () => ({ width: Number(width), height: Number(height) }),
 };
 const colours = { "--measured": "#33475b", "--predicted": "#d9480f", "--line": "#dfe4ea", "--muted": "#5c6b7a", "--accent": "#0b6e8f", "--wire": "#8a3fb0" };
-global.document = { getElementById: element, documentElement: {} };
+global.document = { getElementById: element, createElement: sheet, documentElement: {} };
 global.getComputedStyle = () => ({ getPropertyValue: name => colours[name] || "" });
 global.matchMedia = () => ({ matches: true, addEventListener() {} });
 global.addEventListener = () => {};

@@ -75,6 +75,7 @@ def test_mjcf_shows_the_geoms_that_mujoco_shows(tmp_path):
     found, _ = solids_of(model, 1000)
     mesh, egg = (s for s in found if s.kind == "visual")
     assert (mesh.link, mesh.colour, len(mesh.mesh.faces)) == (0, (1.0, 0.0, 0.0), 4)
+    assert egg.colour is None  # its file says none
     np.testing.assert_allclose(extent(egg), [[-1, -2, -3], [1, 2, 3]], atol=1e-6)
     broken = dataclasses.replace(model, source=SourceFile(b"<mujoco>", "mjcf"))
     assert solids_of(broken, 1000)[1][0].startswith("Meshes that are not shown: the text is")

@@ -77,6 +77,44 @@
     zoom = 0.92 * Math.min(size[0] / Math.max(high[0] - low[0], 1e-6), size[1] / Math.max(high[1] - low[1], 1e-6));
   };
 
+  // a picture of triangles in which the nearest is seen at each dot; two dots or more along a pixel make edges smooth
+  const film = (() => {
+    const sheet = document.createElement("canvas"), board = sheet.getContext("2d");
+    let wide = 0, high = 0, fine = 2, depth, dots, image;
+    const resize = sharp => {
+      fine = Math.max(2, sharp);
+      [wide, high] = size.map(x => Math.max(1, Math.round(fine * x)));
+      [sheet.width, sheet.height] = [wide, high];
+      image = board.createImageData(wide, high);
+      [dots, depth] = [new Uint32Array(image.data.buffer), new Float32Array(wide * high)];
+    };
+    const clear = () => { dots.fill(0); depth.fill(-Infinity); };
+    // corners at a, b, c of p: two coordinates on the screen and the distance towards the viewer
+    const cover = (p, a, b, c, [red, green, blue]) => {
+      const colour = (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
+      if (p[b + 1] < p[a + 1]) [a, b] = [b, a];
+      if (p[c + 1] < p[b + 1]) [b, c] = [c, b];
+      if (p[b + 1] < p[a + 1]) [a, b] = [b, a];
+      const [x0, y0, z0] = [fine * p[a], fine * p[a + 1], p[a + 2]], [x1, y1] = [fine * p[b], fine * p[b + 1]];
+      const [ux, uy, uz] = [x1 - x0, y1 - y0, p[b + 2] - z0], [wx, wy, wz] = [fine * p[c] - x0, fine * p[c + 1] - y0, p[c + 2] - z0];
+      const area = ux * wy - uy * wx;
+      if (!(Math.abs(area) > 1e-9)) return;
+      const zx = (uz * wy - uy * wz) / area, zy = (ux * wz - uz * wx) / area;
+      const last = Math.min(high - 1, Math.ceil(y0 + wy - 0.5) - 1);
+      for (let j = Math.max(0, Math.ceil(y0 - 0.5)); j <= last; j++) {
+        const y = j + 0.5 - y0, long = x0 + wx * y / wy;
+        const short = y < uy ? x0 + ux * y / uy : x1 + (wx - ux) * (y - uy) / (wy - uy);
+        const end = Math.min(wide, Math.ceil(Math.max(long, short) - 0.5));
+        for (let i = Math.max(0, Math.ceil(Math.min(long, short) - 0.5)); i < end; i++) {
+          const z = z0 + zx * (i + 0.5 - x0) + zy * y, at = wide * j + i;
+          if (z > depth[at]) { depth[at] = z; dots[at] = colour; }
+        }
+      }
+    };
+    const show = () => { board.putImageData(image, 0, 0); pen.drawImage(sheet, 0, 0, size[0], size[1]); };
+    return { resize, clear, cover, show };
+  })();
+
   const trace = (points, close) => {
     pen.beginPath();
     points.forEach((p, k) => k ? pen.lineTo(p[0], p[1]) : pen.moveTo(p[0], p[1]));
@@ -98,12 +136,12 @@
     return true;
   };
   const triangle = (s, i) => [3 * s.faces[i], 3 * s.faces[i + 1], 3 * s.faces[i + 2]];
-  const shaded = (base, light) => `rgb(${base.map(c => Math.round(Math.min(255, c * (0.66 + 0.42 * light)))).join(" ")})`;
+  const shaded = (base, light) => base.map(c => Math.round(Math.min(255, c * (0.66 + 0.42 * light))));
   const tinted = (base, link) => base.map(c => c + (link % 2 ? 0.32 : 0.08) * (255 - c));  // neighbours can be told apart
 
-  // the surface, far triangles first, brighter where it faces the light above the viewer's left shoulder
+  // the surface, brighter where it faces the light above the viewer's left shoulder; each dot is that of the nearest triangle
   const body = (poses, k, base) => {
-    const drawn = [];
+    film.clear();
     for (const s of solids) {
       if (!project(s, poses, k)) continue;
       const p = s.seen, own = s.colour ? s.colour.map(c => 255 * c) : tinted(base, s.link);
@@ -115,16 +153,10 @@
         if (s.closed && normal[2] <= 0) continue;
         const long = Math.hypot(...normal) || 1, turn = normal[2] < 0 ? -1 : 1;
         const light = Math.max(0, turn * (-0.3 * normal[0] + 0.75 * normal[1] + 0.59 * normal[2]) / long);
-        drawn.push([p[a + 2] + p[b + 2] + p[c + 2], p[a], p[a + 1], p[b], p[b + 1], p[c], p[c + 1], shaded(own, light)]);
+        film.cover(p, a, b, c, shaded(own, light));
       }
     }
-    drawn.sort((a, b) => a[0] - b[0]);
-    pen.lineWidth = 0.7; pen.lineJoin = "round";
-    for (const t of drawn) {
-      pen.fillStyle = pen.strokeStyle = t[7];
-      trace([[t[1], t[2]], [t[3], t[4]], [t[5], t[6]]], true);
-      pen.fill(); pen.stroke();
-    }
+    film.show();
   };
   // the outline of all that was measured, in one colour, behind what was predicted: it is seen where they differ
   const ghost = (poses, k, colour) => {
@@ -236,13 +268,13 @@
     const rgb = text => { pen.fillStyle = text; return [1, 3, 5].map(i => parseInt(pen.fillStyle.slice(i, i + 2), 16)); };
     colours = { measured: value("--measured"), predicted: value("--predicted"), grid: value("--line"), muted: value("--muted"), force: value("--accent"), wire: value("--wire"), card: value("--card") };
     colours.measuredRgb = rgb(colours.measured); colours.predictedRgb = rgb(colours.predicted);
-    draw();
   };
   const measure = () => {
     const box = canvas.getBoundingClientRect(), sharp = devicePixelRatio || 1;
     size = [box.width, box.height];
     canvas.width = Math.round(box.width * sharp); canvas.height = Math.round(box.height * sharp);
     pen.setTransform(sharp, 0, 0, sharp, 0, 0);
+    film.resize(sharp);
     fitView(); draw();
   };
   const tick = now => {
@@ -273,8 +305,9 @@
   ["pointerup", "pointercancel"].forEach(name => canvas.addEventListener(name, () => { held = null; }));
   canvas.addEventListener("keydown", e => { if (e.key === " ") { e.preventDefault(); start(!playing); } });
   addEventListener("resize", measure);
-  addEventListener("themechange", theme);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
+  const repaint = () => { theme(); draw(); };
+  addEventListener("themechange", repaint);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   take(0); theme(); measure();
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches) start(true);
   else { picture = run.pictures / 3; draw(); }
