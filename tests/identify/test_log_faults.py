@@ -92,6 +92,7 @@ def test_a_signal_that_the_log_lacks_is_named():
         ({"huber": 0.0}, BadOption, "huber must be a positive"),
         ({"heldout": 1}, BadOption, "leaves nothing to fit"),
         ({"dt": 0.004}, BadOption, "does not divide"),
+        ({"dt": 1e-320}, BadOption, "inf steps of each row .* 1000000 are the most"),
         ({"make": dict}, BadOption, "one of the two"),
     ],
 )
