@@ -174,7 +174,7 @@ def _rows(inputs: Mapping[str, Any], force: Any, error: Any) -> tuple[dict, np.n
         arrays = {name: np.asarray(x, np.float64) for name, x in inputs.items()}
         y = np.asarray(force, np.float64)
         sigma = np.asarray(1.0 if error is None else error, np.float64)
-    except (TypeError, ValueError) as wrong:
+    except (TypeError, ValueError, OverflowError) as wrong:
         raise BadOption(f"find_formula needs arrays of numbers: {wrong}.") from wrong
     if not arrays:
         raise BadOption("find_formula needs at least one input, such as 'joint/velocity'.")

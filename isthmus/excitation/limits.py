@@ -125,7 +125,7 @@ def _pair(name: str, value: Any) -> np.ndarray:
     try:
         found = np.asarray(value, np.float64)
         pair = np.array([-found, found]) if found.ndim == 0 else found
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pair = np.zeros(0)
     if pair.shape != (2,) or np.isnan(pair).any():
         raise BadOption(f"the limits of position of {name!r} must be (low, high), not {value!r}.")
@@ -141,7 +141,7 @@ def _positive(names: list[str], kind: str, given: Any, usual: np.ndarray) -> np.
                 found[_row(names, kind, name)] = float(value)
         elif given is not None:
             found[:] = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadOption(
             f"limits of {kind} must be one number, {len(names)}, or a number for each joint, not {given!r}."
         ) from None

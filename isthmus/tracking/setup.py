@@ -91,7 +91,7 @@ def _sigma(c: Channel, given: Any) -> np.ndarray:
     """The standard deviation of each number of a channel."""
     try:
         sigma = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadOption(f"noise of {c.text!r} must be a number, not {described(given)}.") from None
     if sigma.shape not in ((), (c.width,)) or not np.all((sigma > 0.0) & (sigma < np.inf)):
         raise BadOption(
@@ -146,7 +146,7 @@ def _rate(name: str, given: Any, count: int) -> np.ndarray:
     """The drift of some numbers, in their units per √s."""
     try:
         rate = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadOption(f"drift of {name!r} must be a number, not {described(given)}.") from None
     if rate.shape not in ((), (count,)) or not np.all((rate >= 0.0) & (rate < np.inf)):
         raise BadOption(

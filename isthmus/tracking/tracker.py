@@ -260,7 +260,7 @@ class Tracker:
 def _as_floats(name: str, given: Any) -> np.ndarray:
     try:
         return np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadArgument(
             f"Tracker.update: {name} must be an array of numbers, not {described(given)}."
         ) from None

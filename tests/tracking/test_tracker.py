@@ -321,6 +321,8 @@ def test_rows_of_the_wrong_length_are_refused(tracker, pendulum):
         tracker.update([np.nan], [0.0, 0.0])
     with pytest.raises(BadArgument, match="measured must be an array of numbers, not the text"):
         tracker.update([0.0], "both")
+    with pytest.raises(BadArgument, match="control must be an array of numbers, not a list"):
+        tracker.update([10**400], [0.0, 0.0])
     motion = recorded(pendulum, 0, rows=20)
     slower = dataclasses.replace(motion, t=2.0 * motion.t)
     with pytest.raises(BadLog, match=r"has a row every 0.02 s, but the tracker one every 0.01 s"):
