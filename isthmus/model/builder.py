@@ -32,18 +32,21 @@ UP = (0.0, 0.0, 1.0)
 
 
 JOINT_NUMBERS = tuple(
-    field.name for field in dataclasses.fields(Joint) if field.name not in ("kind", "frame", "line")
+    field.name
+    for field in dataclasses.fields(Joint)
+    if field.name not in ("name", "kind", "parent", "child", "frame", "axis", "line")
 )
-"""What joints take by keyword."""
+"""What joints take by keyword, besides where they are."""
 
 
 class Builder:
     """Collects links, joints, shapes, points and actuators; `model()` makes the model.
 
-    Joints take the numbers of `isthmus.describe.description.Joint` by keyword: `lower`, `upper`, `limit_stiffness`,
-    `limit_damping`, `limit_width`, `effort`, `stiffness`, `rest`, `damping`, `friction`, `friction_speed`,
-    `armature`, `mimic`, `prescribed`.
-    A `parent` of None is the world.
+    Every `add_joint_…` takes by keyword: `position` [m] and `orientation` (quaternion, `w` first) of the child's frame
+    in the parent's at `q = 0`; `axis` in the child's frame; and the numbers of `isthmus.describe.description.Joint`,
+    which says what they mean and their units: `lower`, `upper` [rad or m], `effort` [N·m or N], `stiffness`, `rest`,
+    `damping`, `friction`, `stiction`, `armature`, `mimic`, `prescribed` and others. A `parent` of None is the world.
+    Every `add_shape_…` takes `name`, and `position` and `orientation` of the shape in its link.
     """
 
     @check_arguments
@@ -216,9 +219,9 @@ class Builder:
         mimic: Mimic | str | None = None, prescribed: bool = False, **numbers: Any,
     ) -> Builder:  # fmt: skip
         if unknown := [key for key in numbers if key not in JOINT_NUMBERS]:
-            raise BadArgument(
-                f"Builder.add_joint_{kind}: a joint has no {unknown[0]!r}.{did_you_mean(unknown[0], JOINT_NUMBERS)}"
-            )
+            known = ["position", "orientation", "axis", *JOINT_NUMBERS]
+            near = did_you_mean(unknown[0], known) or f" It takes {', '.join(known)}."
+            raise BadArgument(f"Builder.add_joint_{kind}: a joint has no {unknown[0]!r}.{near}")
         mimic = Mimic(mimic) if isinstance(mimic, str) else mimic
         frame = Frame(position, orientation)
         given: dict[str, Any] = {"mimic": mimic, "prescribed": prescribed, **numbers}

@@ -3,7 +3,7 @@
 import pytest
 
 import isthmus as ist
-from isthmus.errors import BadDescription, DescriptionWarning
+from isthmus.errors import BadArgument, BadDescription, DescriptionWarning
 
 
 def test_a_cart_pole_is_built_part_by_part():
@@ -59,3 +59,13 @@ def test_stops_are_what_a_joint_says_or_what_suits_its_masses():
     assert model.joint_limit_stiffness.tolist() == [1e4, 7.0]
     assert model.joint_limit_width.tolist() == [0.01, 0.2]
     assert model.joint_limit_damping[0] == model.joint_limit_damping[1]
+
+
+def test_what_a_joint_does_not_take_is_refused_with_what_it_takes():
+    robot = ist.Builder().add_link("rod", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    with pytest.raises(BadArgument, match=r"a joint has no 'dampng'\. Did you mean 'damping'"):
+        robot.add_joint_revolute("hinge", None, "rod", dampng=1.0)
+    with pytest.raises(
+        BadArgument, match=r"no 'frame'\. It takes position, orientation, axis, lower"
+    ):
+        robot.add_joint_revolute("hinge", None, "rod", frame=(0, 0, 1))
