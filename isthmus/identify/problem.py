@@ -36,8 +36,6 @@ from isthmus.phases import counted
 from isthmus.simulate.integrate import Integrator, IntegratorLike, integrator_of
 from isthmus.simulate.touching import check_contact, warn_if_deep
 
-MAX_SUBSTEPS = 1_000_000
-"""Steps that one row of a log may take."""
 CROSS = "cross"
 """The weight penalty that is chosen by cross-validation inside the fitted motions."""
 
@@ -226,20 +224,7 @@ class Problem:
     def scheme(self) -> Integrator:
         """How time is stepped; a `dt` shorter than the log's makes substeps."""
         given = integrator_of(self.integrator, self.explicit, self.substeps)
-        if self.dt is not None:
-            ratio = self.logs[0].dt / self.dt
-            if ratio > MAX_SUBSTEPS:
-                raise BadOption(
-                    f"dt={self.dt:g} s makes {ratio:.2g} steps of each row of a log ({self.logs[0].dt:g} s), and"
-                    f" {MAX_SUBSTEPS} are the most. dt is in seconds."
-                )
-            substeps = round(ratio)
-            if substeps < 1 or abs(ratio - substeps) > 0.01 * ratio:
-                raise BadOption(
-                    f"dt={self.dt:g} s does not divide the log's {self.logs[0].dt:g} s: take a whole fraction of it."
-                )
-            return dataclasses.replace(given, substeps=substeps)
-        return given
+        return given if self.dt is None else given.in_parts_of(self.dt, self.logs[0].dt)
 
     @functools.cached_property
     def sigma(self) -> dict[str, np.ndarray]:

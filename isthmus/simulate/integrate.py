@@ -21,6 +21,9 @@ from isthmus.simulate.accelerate import accelerate, impose, moved_by
 from isthmus.simulate.forces import Forces
 from isthmus.types import Coordinates, Joints, Scalar
 
+MAX_PARTS = 1_000_000
+"""Steps that one row of a log may take: a time in another unit makes more."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Integrator(abc.ABC):
@@ -41,6 +44,21 @@ class Integrator(abc.ABC):
         self, model: Model, state: State, control: Control, dt: Scalar, signal: Signal
     ) -> State:
         """The state after one part of `dt` [s]."""
+
+    def in_parts_of(self, dt: float, row: float) -> Integrator:
+        """The same with as many substeps as make a row of a log [s] of parts of `dt` [s]."""
+        parts = row / dt
+        if parts > MAX_PARTS:
+            raise BadOption(
+                f"dt={dt:g} s makes {parts:.2g} steps of each row of a log ({row:g} s), and {MAX_PARTS} are the"
+                " most. dt is in seconds."
+            )
+        substeps = round(parts)
+        if substeps < 1 or abs(parts - substeps) > 0.01 * parts:
+            raise BadOption(
+                f"dt={dt:g} s does not divide the log's {row:g} s: take a whole fraction of it."
+            )
+        return dataclasses.replace(self, substeps=substeps)
 
     def options(self) -> dict[str, Any]:
         """The integrator as the options `integrator`, `explicit` and `substeps` of `rollout`."""
