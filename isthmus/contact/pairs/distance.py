@@ -27,9 +27,10 @@ ROUNDS, MOVES = 60, 60
 """Most rounds of the search, and most moves out of an overlap."""
 EXACT = 1e-10
 """Share of the size by which a distance may be off."""
-STARTS, APART, DEEP = 12, 0.9, 0.003
-"""Of searches for the way out: most starts, the cosine of the angle between them, and the share of the size below which
-one start is enough."""
+DEEP, VERY_DEEP = 0.003, 0.1
+"""Shares of the size: below the first, one search for the way out is enough."""
+STARTS, APART = (np.int32(30), np.int32(12)), (0.97, 0.9)
+"""Most searches for the way out of a very deep and of a deep overlap, and the cosine of the angle between starts."""
 GAP = 0.02
 """Share of the size by which overlapping shapes are moved apart."""
 NEXT = np.array([1, 2, 0], np.int32)
@@ -38,6 +39,8 @@ DIRECTIONS = np.array(
 )
 DIRECTIONS /= np.linalg.norm(DIRECTIONS, axis=1)[:, None]
 """First guesses for the way out of an overlap, in the frame of either shape."""
+FINE = 200
+"""Further guesses for a very deep one, spread evenly over all directions of the world."""
 
 
 Way = Callable[[AnyArray], AnyArray]
@@ -204,6 +207,12 @@ def _moved_out(
 
     guesses = jnp.concatenate([unit(-ended.v, UP)[None], _guesses(a, b)])
     ways = jax.lax.map(way, guesses)
+    fine = jnp.asarray(_everywhere(FINE), ways.dtype)
+    very_deep = jnp.min(ways) > VERY_DEEP * size
+    none = jnp.full(FINE, jnp.inf, ways.dtype)
+    finer = jax.lax.cond(very_deep, lambda: jax.lax.map(way, fine), lambda: none)
+    guesses, ways = jnp.concatenate([guesses, fine]), jnp.concatenate([ways, finer])
+    starts, apart = (jnp.where(very_deep, *x) for x in (STARTS, APART))
 
     def start(state: tuple) -> tuple:
         tries, open_, best = state
@@ -211,11 +220,11 @@ def _moved_out(
         found = _least_way(a, b, way, guesses[row], ended, size)
         better = found[1] < best[1]
         best = jax.tree.map(lambda x, y: jnp.where(better, x, y), found, best)
-        return tries + 1, open_ & (mv(guesses, guesses[row]) < APART), best
+        return tries + 1, open_ & (mv(guesses, guesses[row]) < apart), best
 
     before = (guesses[0], jnp.full_like(size, jnp.inf), ended, guesses[0])
-    first = (jnp.zeros((), np.int32), jnp.ones(len(guesses), bool), before)
-    more = lambda state: (state[0] < STARTS) & (state[2][1] > DEEP * size) & jnp.any(state[1])
+    first = (jnp.zeros((), np.int32), jnp.isfinite(ways), before)
+    more = lambda state: (state[0] < starts) & (state[2][1] > DEEP * size) & jnp.any(state[1])
     n, _, found, shift = jax.lax.while_loop(more, start, first)[2]
     return found, n, shift
 
@@ -230,6 +239,14 @@ def _guesses(a: Solid, b: Solid) -> AnyArray:
     parallel = square < 1e-12
     both = jnp.where(parallel, a.R[:, 0][None], both / jnp.sqrt(jnp.where(parallel, 1.0, square)))
     return jnp.concatenate([*own, both, -both])
+
+
+def _everywhere(count: int) -> np.ndarray:
+    """Unit vectors (count, 3) that are spread evenly over all directions, on a spiral of golden angles."""
+    k = np.arange(count) + 0.5
+    up, around = 1.0 - 2.0 * k / count, np.pi * (1.0 + 5.0**0.5) * k
+    across = np.sqrt(1.0 - up**2)
+    return np.stack([across * np.cos(around), across * np.sin(around), up], axis=1)
 
 
 def _least_way(
