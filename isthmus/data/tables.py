@@ -42,6 +42,9 @@ OTHERS = {
 }  # fmt: skip
 """Endings that need an extra of that name, read by `isthmus.data.tables_NAME`."""
 
+JOINT_NAMES = ("joint_names", "names", "name")
+"""Arrays of text that name the columns of the matrices beside them."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Table:
@@ -291,7 +294,8 @@ def _labels(name: str, x: np.ndarray, words: Mapping[str, list[str]]) -> list[st
         return []
     own = {"q": "coordinate_names", "v": "dof_names"}.get(name, "")
     quantity = {"q": "joint/position", "v": "joint/velocity"}.get(name, name)
-    for label in (own, "joint_names", "names"):
+    topic = name.rpartition(".")[0]
+    for label in (own, *(f"{topic}.{x}" if topic else x for x in JOINT_NAMES)):
         if label in words and len(words[label]) == x.shape[1] and "/" not in name:
             return [f"{quantity}[{word}]" for word in words[label]]
     return []
