@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.data.guess import Guess, guess
+from isthmus.data.lost import lost_rows
 from isthmus.data.read import read_motion
 from isthmus.data.tables import found_files
 from isthmus.errors import BadMotion, BadStudy, DataWarning, IsthmusError
@@ -190,7 +191,13 @@ def _settled(motions: Sequence[Motion]) -> list[str]:
     lines = []
     if any(np.any(s > GAP) for s in steps):
         lines.append('gaps = "split"  # rows before and after a gap are logs of their own')
-    if any(np.any(np.abs(s[s <= GAP] - 1.0) > UNEVEN) for s in steps):
+    if not any(np.any(np.abs(s[s <= GAP] - 1.0) > UNEVEN) for s in steps):
+        return lines
+    if any(lost_rows(np.asarray(m.t, dtype=np.float64)) for m in motions):
+        lines.append(
+            'stamps = "fill"  # rows were lost from an even clock; they are put back as not measured'
+        )
+    else:
         lines.append(
             'stamps = "even"  # a fit needs even rows: the robot kept its rate, and only the clock of the log did not. '
             "If it did not, resample in Python: motion.resample(dt)"

@@ -157,6 +157,18 @@ def test_a_study_of_logs_with_an_uneven_clock_and_a_gap_runs(place):
     np.testing.assert_allclose([log.dt for log in problem.logs], 0.01, rtol=0.01)
 
 
+def test_a_study_of_logs_that_lost_rows_keeps_their_time(place):
+    """Stamps made even would move every row by up to the time of all that were lost."""
+    motion = log(0)
+    kept = np.delete(np.arange(61), [10, 11, 25, 40])
+    motion[kept].save("lossy.csv")
+    text = begin_study("library:pendulum", ["lossy.csv"]).replace("heldout", "# heldout")
+    assert 'stamps = "fill"' in text
+    read = ist.Study.from_table(tomllib.loads(text)).problem().logs[0]
+    assert read.dt == pytest.approx(0.01)
+    np.testing.assert_array_equal(read.q[kept], np.asarray(motion.q)[kept])
+
+
 def test_all_that_is_missing_is_said_at_once(place):
     with pytest.raises(BadStudy) as caught:
         begin_study("amr.urdf", ["logs/run_9.csv"])

@@ -196,7 +196,7 @@ def _spacing(t: np.ndarray, name: str) -> float:
         cure = (
             "Split it at such gaps first: gaps='split'"
             if steps[k] > GAP * dt
-            else "Resample it first: motion.resample(dt), or stamps='even' where only the clock is"
+            else "Say stamps='fill' if rows were lost, 'even' if only the clock is uneven, or motion.resample(dt)"
         )
         raise BadLog(
             f"{name} is not evenly sampled: rows {k} and {k + 1} are {steps[k]:.4g} s apart, most {dt:.4g} s. "
