@@ -35,7 +35,10 @@ def changed(q=None, v=None, t=None, signals=None) -> ist.Motion:
         (changed(t=GOOD.t**1.5), "not evenly sampled"),
         (changed(t=GOOD.t[::-1]), "time must increase"),
         (changed(signals={"joint/control": np.zeros((40, 1))}), "'joint/control' has 40 rows"),
-        (changed(signals={"joint/control": np.full((41, 1), np.nan)}), "missing at row 0"),
+        (
+            changed(signals={"joint/control": np.full((41, 1), np.nan)}),
+            "'joint_1' is missing at row 0",
+        ),
         (ist.Motion(GOOD.t[:1], GOOD.q[:1], GOOD.v[:1]), "needs at least two"),
         ("log.csv", "the text 'log.csv'; ist.read_motion"),
     ],
@@ -61,6 +64,37 @@ def test_a_log_beyond_the_ends_of_travel_is_warned_of():
     wide = SINGLE.set("joint/lower", -reach).set("joint/upper", reach)
     ist.Problem(wide, GOOD, free=FREE)
     ist.Problem(narrow, GOOD, free=[*FREE, ist.Free("joint/*/upper"), ist.Free("joint/*/lower")])
+
+
+def test_stops_of_a_robot_with_a_free_base_are_told_of_too():
+    robot = ist.library.quadruped()
+    start = ist.State.neutral(robot)
+    motion = ist.rollout(robot, start, np.zeros((60, robot.dof)), dt=2e-3)
+    thigh = robot.rows("coordinate")["FL_thigh"][0]
+    q = np.array(motion.q)
+    q[:, thigh] = float(robot.get("joint/FL_thigh/upper")) + np.linspace(0.0, 0.3, len(q))
+    log = ist.Motion(motion.t, q, None, motion.signals, motion.joints)
+    with pytest.warns(
+        DataWarning, match="beyond their ends of travel.*'FL_thigh' in .* by up to 0.3 "
+    ):
+        ist.Problem(robot, log, free=[ist.Free("link/trunk/mass")])
+
+
+def test_commands_beyond_the_largest_torque_are_told_of():
+    """The model's motors give no more, and a fit explained the rest by masses and friction."""
+    signals = {"joint/control": 30.0 * np.sin(np.arange(41.0))[:, None]}
+    log = changed(signals=signals)
+    weak, strong = SINGLE.set("joint/effort", 20.0), SINGLE.set("joint/effort", 31.0)
+    with pytest.warns(
+        DataWarning,
+        match=r"larger than the largest torque.*'joint_1' in .* up to 30 \(at most 20\)",
+    ):
+        ist.Problem(weak, log, free=FREE)
+    ist.Problem(strong, log, free=FREE)
+    ist.Problem(weak, log, free=FREE, loss="torque")  # compares commands, and bounds nothing
+    ist.Problem(weak, log, free=[*FREE, ist.Free("joint/*/effort", start=40.0)])
+    with pytest.warns(DataWarning, match="'joint_1' in .* up to 60"):
+        ist.Problem(strong.set("joint/gear", 2.0), log, free=FREE)
 
 
 def test_as_many_free_numbers_as_data_are_refused():
