@@ -176,6 +176,26 @@ def test_a_robot_with_motors_needs_commands():
         ist.Problem(motor, ist.Motion(swing.t, swing.q, swing.v), free=FREE)
 
 
+def test_joints_without_a_column_of_commands_are_not_driven():
+    """A floating base, or the shoulder of an acrobot: a log of the motors alone was refused."""
+    torque = np.sin(np.arange(41.0))
+    acted = np.stack([np.zeros(41), torque], axis=1)
+    start = ist.State([0.3, 0.1], [0.0, 0.0])
+    swing = ist.rollout(DOUBLE, start, acted[:-1], 0.01)
+    logged = np.stack([np.full(41, np.nan), torque], axis=1)
+    log = ist.Motion(swing.t, swing.q, swing.v, {"joint/control": logged}, swing.joints)
+    problem = ist.Problem(DOUBLE, log, free=FREE)
+    np.testing.assert_array_equal(problem.logs[0].control.torque, acted)
+    motors = DOUBLE.set("joint/effort", 5.0)
+    with pytest.warns(DataWarning, match="run 1: 'joint/control' has no column for 'joint_1', so"):
+        ist.Problem(motors, log, free=FREE)
+    holes = {"joint/control": np.where(np.arange(41)[:, None] == 7, np.nan, acted)}
+    with pytest.raises(
+        BadLog, match=r"'joint/control' of 'joint_1' is missing at row 7.*holes='fill'"
+    ):
+        ist.Problem(DOUBLE, ist.Motion(swing.t, swing.q, swing.v, holes), free=FREE)
+
+
 def test_a_rollout_is_a_log():
     """It holds what acted, so that a fit finds the numbers it was made with."""
     truth = SINGLE.set("link/mass", [2.0])

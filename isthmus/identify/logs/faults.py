@@ -86,6 +86,20 @@ def warn_without_commands(model: Model, logs: Sequence[Log]) -> None:
             DataWarning,
             stacklevel=4,
         )
+    driven = {*model.position_controlled, *(k for k in model.saturated if model.joint_effort[k])}
+    for log in logs if np.ndim(model.joint_effort) == 1 else ():
+        logged = np.isfinite(log.signals.get(CONTROL, np.zeros((1, model.dof))))
+        without = {*np.flatnonzero(~np.any(logged, axis=0)).tolist()}
+        rows = model.rows("dof").items()
+        if idle := [joint for joint, own in rows if driven & without & {*own}]:
+            warnings.warn(
+                f"{log.name}: {CONTROL!r} has no column for {', '.join(map(repr, idle[:6]))}, so these motors are "
+                "taken to be commanded 0; add what they were commanded (zeros, if nothing).",
+                DataWarning,
+                stacklevel=4,
+            )
+
+
 def rows_are_close_together(compared: Compared) -> Iterator[str]:
     for log in compared.logs:
         if log.dt > LONGEST_STEP:

@@ -214,11 +214,8 @@ def _control(
         raise BadLog(
             f"{name}: {CONTROL!r} has shape {torque.shape}; needed is {(len(q), model.dof)}."
         )
-    if torque is not None and not np.all(np.isfinite(torque)):
-        k = int(np.argmax(~np.all(np.isfinite(torque), axis=1)))
-        raise BadLog(
-            f"{name}: {CONTROL!r} is missing at row {k}; what acted must be known throughout."
-        )
+    if torque is not None:
+        torque = _acting(model, torque, name)
     given: dict[str, Any] = {"torque": torque, "force": signals.get(FORCE)}
     if model.prescribed:
         rows_q, rows_v = prescribed_rows(model)
@@ -228,6 +225,21 @@ def _control(
         key.removeprefix(EXTRA): x for key, x in signals.items() if key.startswith(EXTRA)
     }
     return Control(**given, extra=extra)
+
+
+def _acting(model: Model, torque: np.ndarray, name: str) -> np.ndarray:
+    """Commands of every row; joints of which the log has none, as a floating base, are not driven."""
+    known = np.isfinite(torque)
+    if known.any():
+        torque, known = np.where(known.any(axis=0), torque, 0.0), known | ~known.any(axis=0)
+    if known.all():
+        return torque
+    row, dof = np.argwhere(~known)[0]
+    joint = next(joint for joint, rows in model.rows("dof").items() if dof in rows)
+    raise BadLog(
+        f"{name}: {CONTROL!r} of {joint!r} is missing at row {row}; what acted must be known throughout. Where only a "
+        "few rows are missing, read it with holes='fill'."
+    )
 
 
 def names_of(runs: Sequence[Motion], what: str) -> list[str]:
