@@ -313,13 +313,13 @@ def found_files(path: Any) -> tuple[list[Path], bool]:
         return [Path(text)], False
     anchor = Path(Path(text).anchor)
     pattern = str(Path(text).relative_to(anchor)) if Path(text).anchor else text
-    files = sorted(anchor.glob(pattern), key=_by_number)
+    files = sorted(anchor.glob(pattern), key=by_number)
     if not files:
         raise MissingFile(f"no file matches {text!r}.")
     return files, True
 
 
-def _by_number(path: Path) -> list[tuple[int, int | str]]:
+def by_number(path: Path) -> list[tuple[int, int | str]]:
     """`run_10` comes after `run_9`."""
     parts = ["".join(part) for _, part in itertools.groupby(str(path), str.isdecimal)]
     return [(0, int(part)) if part.isdecimal() else (1, part) for part in parts]

@@ -23,12 +23,14 @@ from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.motion.rows import GAP, usual_step
 from isthmus.networks.names import unit_for
-from isthmus.phases import counted
+from isthmus.phases import counted, sort_of
 from isthmus.study.begin_loss import TORQUE, compares_torques, loss_text
 from isthmus.study.build import Trials, files_in, load_robot
 
 MASS_SPAN = 5.0
 """Masses are searched from a fifth to five times what the robot's file says."""
+MAX_DESCRIBED = 20
+"""Logs that are described one by one; of more, only those with a note that no other has."""
 GLOBAL_DOFS = 3
 """Up to so many degrees of freedom, a search from many starts is suggested."""
 UNEVEN = 0.02
@@ -147,8 +149,17 @@ def _logs(
 ) -> str:
     total = sum(float(m.t[-1] - m.t[0]) for m in motions)
     lines = [f"# {counted(len(motions), 'log')}, {total:.4g} s in all"]
-    for motion in motions:
-        lines += [f"#   {line}" for line in _described(motion)]
+    seen, left = set(), 0
+    for k, motion in enumerate(motions):
+        described = list(_described(motion))
+        kind = sort_of("".join(described[1:]))
+        if k < MAX_DESCRIBED or kind not in seen:
+            lines += [f"#   {line}" for line in described]
+        else:
+            left += 1
+        seen.add(kind)
+    if left:
+        lines.append(f"#   … and {counted(left, 'more log')} of which nothing else is to be said")
     for file, why in unread.items():
         lines.append(f"#   {file.name}: cannot be read yet: {' '.join(why.split())}")
     names = ", ".join(_quoted(_pattern(path, place)) for path in logs)

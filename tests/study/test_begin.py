@@ -12,6 +12,7 @@ import isthmus as ist
 from isthmus.errors import BadStudy, DataWarning
 from isthmus.study.begin import begin_study
 from isthmus.study.begin_loss import loss_text, scatter
+from isthmus.study.build import files_in
 from tests.study.logs import ROBOT, log, write_logs
 
 
@@ -69,6 +70,23 @@ def test_paths_are_written_as_the_study_sees_them(place):
         text = begin_study("arm.urdf", ["logs/*.csv"], "studies/one.toml")
     assert 'robot = "../arm.urdf"' in text
     assert 'logs = ["../logs/*.csv"]' in text
+
+
+def test_a_study_of_many_logs_stays_readable_and_counts_as_people_do(place):
+    motion = log(0)
+    for k in range(60):
+        rows = motion[:15] if k == 50 else motion
+        rows.save(place / "logs" / f"many_{k}.csv")
+    for old in (place / "logs").glob("run_*"):
+        old.unlink()
+    text = begin_study("library:pendulum", ["logs/"])
+    assert [f"many_{k}.csv:" in text for k in (0, 2, 19, 20, 50, 59)] == [True] * 3 + [
+        False,
+        True,
+        False,
+    ]
+    assert "#   … and 39 more logs of which nothing else is to be said" in text
+    assert [file.stem for file in files_in(place / "logs")] == [f"many_{k}" for k in range(60)]
 
 
 def test_logs_without_velocities_and_commands_are_said_to_be_so(place):
