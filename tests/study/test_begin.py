@@ -89,6 +89,17 @@ def test_a_study_of_many_logs_stays_readable_and_counts_as_people_do(place):
     assert [file.stem for file in files_in(place / "logs")] == [f"many_{k}" for k in range(60)]
 
 
+def test_the_noise_of_a_joint_that_turns_many_times_is_that_of_its_sensor(place):
+    """It was a ten-thousandth of all turns: 27 mrad for a sensor of 1 mrad."""
+    t = 0.01 * np.arange(2001)
+    q = np.stack([40.0 * t, 0.5 * np.sin(t)], axis=1)
+    q += 1e-3 * np.random.default_rng(0).standard_normal(q.shape)
+    q[::9] = np.nan
+    turning = ist.Motion(t, q, None, {}, log(0).joints)
+    noise = tomllib.loads(loss_text(ROBOT, [turning]))["loss"]["noise"]
+    assert noise == pytest.approx(1e-3, rel=0.1)
+
+
 def test_logs_without_velocities_and_commands_are_said_to_be_so(place):
     motion = log(0)
     ist.Motion(motion.t, motion.q, None, {}, motion.joints).save("bare.csv")
