@@ -26,6 +26,7 @@ from isthmus.networks.names import unit_for
 from isthmus.phases import counted, sort_of
 from isthmus.study.begin_loss import TORQUE, compares_torques, loss_text
 from isthmus.study.build import Trials, files_in, load_robot
+from isthmus.study.results import usual_formats
 
 MASS_SPAN = 5.0
 """Masses are searched from a fifth to five times what the robot's file says."""
@@ -68,7 +69,7 @@ def begin_study(
     place = Path(target).resolve().parent
     parts = [
         _head(robot, model, place, options), _logs(logs, motions, unread, place), _reading(columns, motions),
-        *_free(model, motions), _wires(), loss_text(model, motions), _search(model), _output(),
+        *_free(model, motions), _wires(), loss_text(model, motions), _search(model), _output(model),
     ]  # fmt: skip
     return "\n".join(f"{part}\n" for part in parts)
 
@@ -324,7 +325,9 @@ islands = 8
 rounds = 5  # or seconds = 60"""
 
 
-def _output() -> str:
-    return """[output]
+def _output(model: Model) -> str:
+    chosen = usual_formats(model)
+    other = "mjcf" if chosen[0] == "urdf" else "urdf"
+    return f"""[output]
 folder = "fit"
-formats = ["urdf", "report"]  # or mjcf, and model: all of it, networks too"""
+formats = {json.dumps(chosen)}  # or {other}, and model: all of it, networks too"""
