@@ -202,3 +202,18 @@ def test_a_rollout_is_a_log():
     swing = ist.rollout(truth, ist.State([0.0], [0.0]), GOOD.controls[:-1], 0.01)
     fit = ist.fit(ist.Problem(SINGLE, swing, free=[ist.Free("link/*/mass")]))
     np.testing.assert_allclose(fit.model.link_mass, [2.0], rtol=1e-6)
+
+
+def test_rows_that_were_not_measured_lie_between_quaternions_of_either_sign():
+    """A sensor may give q or -q; half-way between the two is no rotation, and the window that began there flew off."""
+    cube = ist.library.cube()
+    start = ist.State.neutral(cube)
+    start = ist.State(start.q, np.array([0.0, 0.0, 3.0, 2.0, 1.0, 0.5]))
+    motion = ist.rollout(cube, start, None, 0.01, steps=40)
+    q = np.array(motion.q)
+    q[1::2, 3:7] *= -1.0
+    q[10], q[25:27] = np.nan, np.nan
+    log = ist.Problem(cube, ist.Motion(motion.t, q, None), free=[ist.Free("link/*/mass")]).logs[0]
+    alike = np.abs(np.sum(log.start_q[:, 3:7] * np.asarray(motion.q)[:, 3:7], axis=1))
+    np.testing.assert_allclose(alike, 1.0, atol=1e-4)
+    np.testing.assert_allclose(log.start_v, motion.v, atol=0.2)

@@ -16,6 +16,7 @@ from isthmus.losses.residuals import HEADING, Channel, headings
 from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
+from isthmus.motion import quaternions
 from isthmus.motion.motion import CONTROL, EXTRA, FORCE, Motion
 from isthmus.motion.rows import GAP
 from isthmus.phases import counted
@@ -96,13 +97,22 @@ def filled(model: Model, x: np.ndarray) -> np.ndarray:
     if np.all(np.isfinite(x)):
         return x
     rows, made = np.arange(len(x)), x.copy()
+    positions = made.shape[1] == model.nq != model.dof
+    for span in _quaternions(model) if positions else ():  # half-way from q to -q is no rotation
+        made[:, span] = quaternions.continuous(made[:, span])
     for column in made.T:
         known = np.isfinite(column)
         column[~known] = np.interp(rows[~known], rows[known], column[known]) if known.any() else 0.0
-    if made.shape[1] != model.nq or model.nq == model.dof:
+    if not positions:
         return made
     with jax.enable_x64(True):
         return np.array(jax.vmap(lambda q: coordinates.normalise(model, q))(jnp.asarray(made)))
+
+
+def _quaternions(model: Model) -> list[slice]:
+    """Columns of the positions that are quaternions."""
+    joints = enumerate(model.layout.q_own)
+    return [slice(b - 4, b) for i, (_, b) in joints if model.kind(i).nq != model.kind(i).nv]
 
 
 def _refuse_other_joints(model: Model, motion: Motion, name: str) -> None:
