@@ -13,6 +13,7 @@ import numpy as np
 
 from isthmus.data.guess import Guess, guess
 from isthmus.data.lost import lost_rows
+from isthmus.data.names import plain
 from isthmus.data.read import read_motion
 from isthmus.data.tables import found_files
 from isthmus.errors import BadMotion, BadStudy, DataWarning, IsthmusError
@@ -68,7 +69,7 @@ def begin_study(
         warnings.warn(text, DataWarning, stacklevel=2)
     place = Path(target).resolve().parent
     parts = [
-        _head(robot, model, place, options), _logs(logs, motions, unread, place), _reading(columns, motions),
+        _head(robot, model, place, options), _logs(logs, motions, unread, place), _reading(model, columns, motions),
         *_free(model, motions), _wires(), loss_text(model, motions), _search(model), _output(model),
     ]  # fmt: skip
     return "\n".join(f"{part}\n" for part in parts)
@@ -217,7 +218,7 @@ def _settled(motions: Sequence[Motion]) -> list[str]:
     return lines
 
 
-def _reading(found: Guess, motions: Sequence[Motion]) -> str:
+def _reading(model: Model, found: Guess, motions: Sequence[Motion]) -> str:
     """Options for the logs, and what each column is."""
     lines = [
         "# How the files are read: names of columns, units, doubts (docs/data.md)",
@@ -228,13 +229,23 @@ def _reading(found: Guess, motions: Sequence[Motion]) -> str:
         '[read.columns]  # what each column is; "" leaves one out',
     ]
     lines += [f"{_quoted(k)} = {_quoted(v)}" for k, v in found.columns.items() if k != v]
-    if found.unknown:
+    following = {c: pair for c in found.unknown if (pair := _followed(model, c))}
+    lines += [f'{_quoted(c)} = ""  # {a!r} mimics {b!r}' for c, (a, b) in following.items()]
+    if unknown := [column for column in found.unknown if column not in following]:
         lines.append("# not understood, and kept as extra/NAME; say what they are:")
-        lines += [f'# {_quoted(column)} = ""' for column in found.unknown]
+        lines += [f'# {_quoted(column)} = ""' for column in unknown]
     if found.missing:
         lines.append("# found in no column; put the name of their column for the question mark:")
         lines += [f'# "?" = {_quoted(address)}' for address in found.missing]
     return "\n".join(lines)
+
+
+def _followed(model: Model, column: str) -> tuple[str, str] | None:
+    """The mimic joint that a column names, which has no coordinate of its own, and the joint that it follows."""
+    for joint, source in model.mimics:
+        if f"_{plain(model.joint_names[joint])}_" in f"_{plain(column)}_":
+            return model.joint_names[joint], model.joint_names[source]
+    return None
 
 
 def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:

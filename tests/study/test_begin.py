@@ -198,6 +198,24 @@ def test_a_study_of_logs_that_lost_rows_keeps_their_time(place):
     np.testing.assert_array_equal(read.q[kept], np.asarray(motion.q)[kept])
 
 
+def test_columns_of_mimic_joints_are_left_out_with_the_reason(place):
+    hand = ist.Builder("hand")
+    for side, slide in (("left", 1.0), ("right", -1.0)):
+        hand.add_link(side, mass=0.1)
+        mimic = "left_finger" if side == "right" else None
+        options = {"parent": None, "child": side, "axis": (slide, 0, 0), "mimic": mimic}
+        hand.add_joint_prismatic(f"{side}_finger", **options)
+    ist.save(hand.model(), "hand.safetensors")
+    t = 0.01 * np.arange(100)
+    rows = np.stack([t, np.sin(t), np.sin(t), t], axis=1)
+    header = "t,left_finger,right_finger [m],temperature"
+    np.savetxt("hand.csv", rows, delimiter=",", header=header, comments="")
+    read = tomllib.loads(text := begin_study("hand.safetensors", ["hand.csv"]))["read"]
+    assert read["columns"]["right_finger [m]"] == ""
+    assert "# 'right_finger' mimics 'left_finger'" in text
+    assert '# "temperature" = ""' in text
+
+
 def test_all_that_is_missing_is_said_at_once(place):
     with pytest.raises(BadStudy) as caught:
         begin_study("amr.urdf", ["logs/run_9.csv"])
