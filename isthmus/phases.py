@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -108,6 +109,11 @@ def _tell() -> None:
     now = current()
     for listener in list(_listeners):
         listener(now)
+
+
+def sort_of(text: str) -> str:
+    """A message without what is quoted and numbers: equal for messages that say the same of different things."""
+    return re.sub(r"'[^']*'|[\d.,]+", "", text)
 
 
 def counted(count: int, noun: str) -> str:

@@ -50,12 +50,16 @@ def fit_study(
     with warnings.catch_warnings(), watched as listen:
         warnings.simplefilter("ignore", FitWarning)  # the table says the same
         fit = search(study, problem, resume=resume, replace=replace, listen=listen)
+    hint = hint_of(problem, fit.estimates)
     with postponed("writing the results", say):
-        show(*map(_coloured, str(fit).splitlines()))
+        lines = str(fit).splitlines()
+        if hint:  # in Python's words; the command follows
+            lines = [line for line in lines if not line.startswith(f"warning: {hint}")]
+        show(*map(_coloured, lines))
         with working("writing results"):
             write = lambda: write_results(study, problem, fit)
             written = in_background(write, float64=False)
-    if hint := hint_of(problem, fit.estimates):
+    if hint:
         print(f"to determine {hint.aim}: {hint.command(_robot(study))}")
     print(f"wrote {study.folder}: {', '.join(path.name for path in written.files)}")
     for text in written.failed:

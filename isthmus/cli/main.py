@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 warnings.simplefilter("always", IsthmusWarning)
-                warnings.showwarning = output.show_warning  # ty: ignore[invalid-assignment]
+                warnings.showwarning = output.shown_warnings()  # ty: ignore[invalid-assignment]
                 return _run(list(sys.argv[1:] if argv is None else argv))
         except KeyboardInterrupt:
             output.say("stopped by Ctrl-C; no file is left half-written.")

@@ -9,17 +9,20 @@ import json
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
 from isthmus.disk import made_folder
-from isthmus.phases import Phase, listening, repeating
+from isthmus.phases import Phase, listening, repeating, sort_of
 
 Result = TypeVar("Result")
 
 WIDTH = 80
 """Columns of what goes into a pipe or a file."""
+MAX_ALIKE = 6
+"""Warnings that are shown of each kind."""
 STACK = 64 * 1024 * 1024
 """Bytes for the thread that works: compilers recurse deeply."""
 _unfinished: list[threading.Event] = []
@@ -35,9 +38,23 @@ def say(sentence: str) -> None:
         print("isthmus:", " ".join(sentence.split()), file=sys.stderr, flush=True)
 
 
-def show_warning(message: Any, *_: Any, **__: Any) -> None:
-    """A warning as one line on stderr, without the place in the code; stands in for `warnings.showwarning`."""
-    say(f"warning: {_on_one_line(str(message))}")
+def shown_warnings() -> Callable[..., None]:
+    """A function that stands in for `warnings.showwarning`: one line on stderr, without the place in the code.
+
+    Of warnings that differ only in names and numbers, as of a thousand logs, it shows the first few.
+    """
+    seen: Counter[str] = Counter()
+
+    def show_warning(message: Any, *_: Any, **__: Any) -> None:
+        text = _on_one_line(str(message))
+        kind = sort_of(text)
+        seen[kind] += 1
+        if seen[kind] <= MAX_ALIKE:
+            say(f"warning: {text}")
+        elif seen[kind] == MAX_ALIKE + 1:
+            say("warning: further warnings like these are not shown.")
+
+    return show_warning
 
 
 def _on_one_line(text: str) -> str:

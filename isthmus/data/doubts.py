@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from isthmus.data.lost import acts, lost_rows
 from isthmus.data.options import Options
 from isthmus.model.model import Model
 from isthmus.motion import quaternions
@@ -15,6 +16,7 @@ from isthmus.motion.outliers import found_in
 from isthmus.motion.rows import GAP, usual_step
 from isthmus.motion.smooth import unwrap
 from isthmus.motion.spans import UNKNOWN, Span, known_spans
+from isthmus.phases import counted
 
 MIN_ROWS = 20
 """Rows below which a log is too short to learn from."""
@@ -67,7 +69,14 @@ def uneven_stamps(case: Case) -> Iterator[str]:
     steps, usual = np.diff(case.t), usual_step(case.t)
     steps = steps[steps <= GAP * usual]
     off = np.abs(steps / usual - 1.0) > UNEVEN
-    if case.options.stamps is None and off.any():
+    if case.options.stamps is not None or not off.any():
+        return
+    if lost := lost_rows(case.t):
+        yield (
+            f"{counted(lost, 'row')} of an even clock, one every {usual:.4g} s, are lost. Say stamps='fill' to put "
+            "them back as not measured, or 'keep'."
+        )
+    else:
         yield (
             f"uneven time stamps: {off.mean():.1%} of the steps differ by more than {UNEVEN:.0%} from the usual "
             f"{usual:.4g} s ({steps.min():.4g} to {steps.max():.4g} s). Say stamps='keep', or 'even' if only the clock "
@@ -88,7 +97,11 @@ def gaps(case: Case) -> Iterator[str]:
 def not_measured(case: Case) -> Iterator[str]:
     if case.options.holes is not None:
         return
-    holes = {name: n for name, x in _arrays(case.motion) if (n := _holes(x))}
+    arrays, rows = dict(_arrays(case.motion)), slice(None)
+    if case.options.stamps == "fill":  # rows that were put back are not measured by choice
+        seen = [np.isfinite(x).reshape(len(x), -1) for n, x in arrays.items() if not acts(n)]
+        rows = np.any(np.concatenate(seen, axis=1), axis=1) if seen else rows
+    holes = {name: n for name, x in arrays.items() if (n := _holes(x[rows]))}
     if holes:
         shown = ", ".join(f"{name} {n}" for name, n in list(holes.items())[:6])
         yield f"entries without a number (NaN): {shown}. Say holes='keep' (not measured), 'fill' or 'drop'."

@@ -11,7 +11,7 @@ from isthmus.errors import BadOption, did_you_mean
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "missing": ("refuse", "nan"),
-    "stamps": ("keep", "sort", "even"),
+    "stamps": ("keep", "sort", "even", "fill"),
     "gaps": ("keep", "split"),
     "holes": ("keep", "drop", "fill"),
     "outliers": ("keep", "nan", "fill"),

@@ -56,7 +56,8 @@ def read_motion(
         align: for files with several clocks: "union" of all stamps (NaN between), or a step [s] to interpolate at.
         quaternions: "wxyz" or "xyzw", the order where columns are only numbered.
     Options, choices (None: say so if there is any):
-        stamps: "keep" uneven ones, "sort" them, or make them "even". gaps: "keep" or "split".
+        stamps: "keep" uneven ones, "sort" them, make them "even", or "fill" in rows that were lost, as not measured.
+        gaps: "keep" or "split".
         holes: "keep" NaN as not measured, "fill" or "drop". outliers: "keep", "nan" or "fill".
         angles: "keep", "unwrap" or "wrap". signs (of quaternions): "keep" or "fix". constant: "keep".
 

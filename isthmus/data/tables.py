@@ -42,6 +42,9 @@ OTHERS = {
 }  # fmt: skip
 """Endings that need an extra of that name, read by `isthmus.data.tables_NAME`."""
 
+JOINT_NAMES = ("joint_names", "names", "name")
+"""Arrays of text that name the columns of the matrices beside them."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Table:
@@ -291,7 +294,8 @@ def _labels(name: str, x: np.ndarray, words: Mapping[str, list[str]]) -> list[st
         return []
     own = {"q": "coordinate_names", "v": "dof_names"}.get(name, "")
     quantity = {"q": "joint/position", "v": "joint/velocity"}.get(name, name)
-    for label in (own, "joint_names", "names"):
+    topic = name.rpartition(".")[0]
+    for label in (own, *(f"{topic}.{x}" if topic else x for x in JOINT_NAMES)):
         if label in words and len(words[label]) == x.shape[1] and "/" not in name:
             return [f"{quantity}[{word}]" for word in words[label]]
     return []
@@ -309,13 +313,13 @@ def found_files(path: Any) -> tuple[list[Path], bool]:
         return [Path(text)], False
     anchor = Path(Path(text).anchor)
     pattern = str(Path(text).relative_to(anchor)) if Path(text).anchor else text
-    files = sorted(anchor.glob(pattern), key=_by_number)
+    files = sorted(anchor.glob(pattern), key=by_number)
     if not files:
         raise MissingFile(f"no file matches {text!r}.")
     return files, True
 
 
-def _by_number(path: Path) -> list[tuple[int, int | str]]:
+def by_number(path: Path) -> list[tuple[int, int | str]]:
     """`run_10` comes after `run_9`."""
     parts = ["".join(part) for _, part in itertools.groupby(str(path), str.isdecimal)]
     return [(0, int(part)) if part.isdecimal() else (1, part) for part in parts]

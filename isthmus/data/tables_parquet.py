@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.data.options import Options
-from isthmus.data.tables import Table, as_columns
+from isthmus.data.tables import JOINT_NAMES, Table, as_columns
 from isthmus.disk import check_size
 from isthmus.errors import BadFile, MissingExtra
 
@@ -51,7 +51,7 @@ def _bounded(path: str | os.PathLike[str], opener: Any) -> Any:
 
 
 def _values(source: str, name: str, column: Any, notes: list[str]) -> np.ndarray | None:
-    """The numbers of a column; None for text."""
+    """The numbers of a column, or the words of its lists; None for other text."""
     from pyarrow import types
 
     kind = column.type
@@ -61,6 +61,10 @@ def _values(source: str, name: str, column: Any, notes: list[str]) -> np.ndarray
         return (whole - whole[0]) * 1e-9
     if types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind):
         rows = column.to_pylist()
+        if types.is_string(kind.value_type) or types.is_large_string(kind.value_type):
+            return _words(source, name, rows)
+        if types.is_struct(kind.value_type) or types.is_binary(kind.value_type):
+            return None
         if len({len(row) for row in rows if row is not None}) != 1:
             raise BadFile(f"{source!r}: the lists of column {name!r} have different lengths.")
         width = next(len(row) for row in rows if row is not None)
@@ -71,3 +75,16 @@ def _values(source: str, name: str, column: Any, notes: list[str]) -> np.ndarray
     if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
         return column.cast("float64").to_numpy(zero_copy_only=False)
     return None
+
+
+def _words(source: str, name: str, rows: list[list[str] | None]) -> np.ndarray | None:
+    """The names of joints that every row repeats, as in a `sensor_msgs/JointState`; None for other lists of text."""
+    if name.rpartition(".")[2] not in JOINT_NAMES:
+        return None
+    known = [row for row in rows if row]
+    if any(row != known[0] for row in known):
+        raise BadFile(
+            f"{source!r}: the lists of column {name!r} differ from row to row, so the numbers beside them do not "
+            "always belong to the same joints. Write a file in which every row has the same order."
+        )
+    return np.array(known[0] if known else [], dtype=np.str_)

@@ -7,6 +7,7 @@ import itertools
 
 import numpy as np
 
+from isthmus.data.lost import completed
 from isthmus.data.options import Options
 from isthmus.errors import BadMotion
 from isthmus.motion import quaternions
@@ -60,7 +61,9 @@ def _sorted(motion: Motion, options: Options) -> Motion:
 
 
 def _even(motion: Motion, options: Options) -> Motion:
-    """Even time stamps, before and after a gap each for themselves, so that the gap stays as it is."""
+    """Even time stamps, before and after a gap each for themselves, so that the gap stays as it is; lost rows too."""
+    if options.stamps == "fill":
+        return completed(motion)
     if options.stamps != "even":
         return motion
     t = np.array(motion.t, dtype=np.float64)

@@ -90,10 +90,11 @@ def record_of(problem: Problem) -> Record:
         (k, first) for k, log in enumerate(logs) for first in range(0, len(log) - steps, steps)
     ]
     if len(firsts) < LEAST_WINDOWS:
-        total = sum(map(len, logs))
+        shorter = max(2, sum(map(len, logs)) // (LEAST_WINDOWS + len(logs)))
         raise BadOption(
             f"discover needs {LEAST_WINDOWS} windows, but the logs give {counted(len(firsts), 'window')} of {steps} "
-            f"steps: record more, or take loss=ist.Windows({max(2, total // (LEAST_WINDOWS + len(logs)))})."
+            f"steps: record more, or take shorter windows: loss=ist.Windows({shorter}) (steps = {shorter} under [loss] "
+            "of a study)."
         )
     sigma = _noise(problem, logs, notes)
     start = sigma.copy()

@@ -56,6 +56,7 @@ def with_numbers(model: Model, now: Description, lost: LeftOut) -> bytes:
     was = description_of(old)
     if touches(now) and not touches(was) and _has_custom(document, NOT_TOUCHING):
         raise NotKept("its contacts are disabled")
+    now = dataclasses.replace(now, joints=tuple(_evened(joint, lost) for joint in now.joints))
     _write_bodies(document, was, now, origins)
     joints = {_name(document, t): t for t in _of_bodies(document, "joint", "freejoint")}
     for before, joint in same_names(was.joints, now.joints):
@@ -199,6 +200,13 @@ def _write_joint(document: Document, tag: Tag, was: Joint, now: Joint, lost: Lef
     if was.effort != now.effort and now.effort is not None:
         effort = float(np.asarray(now.effort))
         document.set_numbers(tag, "actuatorfrcrange", (-effort, effort))
+
+
+def _evened(joint: Joint, lost: LeftOut) -> Joint:
+    """The joint with one number for all of its degrees of freedom, as in a file."""
+    several = [field for field in ATTRIBUTES if len({*row(getattr(joint, field))}) > 1]
+    mean = lambda field: (single(joint, field, lost),) * len(row(getattr(joint, field)))
+    return dataclasses.replace(joint, **{field: mean(field) for field in several})
 
 
 def _in_degrees(document: Document) -> bool:

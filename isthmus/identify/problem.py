@@ -95,7 +95,7 @@ class Problem:
         if not self.runs[0]:
             raise BadLog("there is no motion to fit: give motions=.")
         check_heldout(*self.runs)
-        check_logs(self.logs, self.channels, self.parameters)
+        check_logs(self.logs, self.channels, self.parameters, simulated=self.kind.simulates)
         self._check_noise_and_dt()
         if self.weight_penalty == CROSS and not self.trained:
             raise BadOption(

@@ -168,6 +168,6 @@ class Posterior(Shown):
         known += [] if np.isnan(self.khat) else [f"k̂ {self.khat:.2f}"]
         lines += ["", "; ".join(known)]
         if len(self.weights) > 1:
-            parts = ", ".join(f"{w:.2f}" for w in self.weights)
+            parts = ", ".join(f"{w:.2g}" for w in self.weights)
             lines.append(f"{len(self.weights)} modes with the shares {parts}")
         return "\n".join([*lines, *self.notes, *([] if self.complete else [STOPPED])])

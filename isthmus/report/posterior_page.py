@@ -59,7 +59,7 @@ def _numbers(found: Posterior) -> Markup:
             cells = (plain(mean, 5), plain(spread, 2), plain(a, 5), plain(b, 5))
             numbers = [tag("td", x, class_="number") for x in cells]
             rows.append(tag("tr", tag("td", named(name)), *numbers, tag("td", unit)))
-    shares = ", ".join(f"{w:.2f}" for w in found.weights)
+    shares = ", ".join(f"{w:.2g}" for w in found.weights)
     said = [f"{len(found.samples)} samples, worth {found.effective:.0f} independent ones."]
     said += (
         [f"{len(found.weights)} modes with the shares {shares}."] if len(found.weights) > 1 else []
@@ -111,7 +111,7 @@ def _frame(x: np.ndarray, y: np.ndarray) -> Frame:
 def _pair(found: Posterior, x: np.ndarray, i: int, j: int, last: int) -> Markup:
     """Number `i` over number `j`; names stand at the left and below the row `last`."""
     a = _labels(found, 28)[j] if i == last else ""
-    b = _labels(found, 22)[i] if j == 0 else ""
+    b = shortened(found.names[i], 18) if j == 0 else ""  # its unit stands below its own histogram
     frame = _frame(x[:, j], x[:, i])
     dots = frame.dots(x[:, j], x[:, i], "difference small")
     title = f"{found.names[i]} over {found.names[j]}"

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from isthmus.data.guess import Guess, guess
+from isthmus.data.lost import lost_rows
+from isthmus.data.names import plain
 from isthmus.data.read import read_motion
 from isthmus.data.tables import found_files
 from isthmus.errors import BadMotion, BadStudy, DataWarning, IsthmusError
@@ -22,12 +24,15 @@ from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.motion.rows import GAP, usual_step
 from isthmus.networks.names import unit_for
-from isthmus.phases import counted
+from isthmus.phases import counted, sort_of
 from isthmus.study.begin_loss import TORQUE, compares_torques, loss_text
 from isthmus.study.build import Trials, files_in, load_robot
+from isthmus.study.results import usual_formats
 
 MASS_SPAN = 5.0
 """Masses are searched from a fifth to five times what the robot's file says."""
+MAX_DESCRIBED = 20
+"""Logs that are described one by one; of more, only those with a note that no other has."""
 GLOBAL_DOFS = 3
 """Up to so many degrees of freedom, a search from many starts is suggested."""
 UNEVEN = 0.02
@@ -64,8 +69,8 @@ def begin_study(
         warnings.warn(text, DataWarning, stacklevel=2)
     place = Path(target).resolve().parent
     parts = [
-        _head(robot, model, place, options), _logs(logs, motions, unread, place), _reading(columns, motions),
-        *_free(model, motions), _wires(), loss_text(model, motions), _search(model), _output(),
+        _head(robot, model, place, options), _logs(logs, motions, unread, place), _reading(model, columns, motions),
+        *_free(model, motions), _wires(), loss_text(model, motions), _search(model), _output(model),
     ]  # fmt: skip
     return "\n".join(f"{part}\n" for part in parts)
 
@@ -146,8 +151,17 @@ def _logs(
 ) -> str:
     total = sum(float(m.t[-1] - m.t[0]) for m in motions)
     lines = [f"# {counted(len(motions), 'log')}, {total:.4g} s in all"]
-    for motion in motions:
-        lines += [f"#   {line}" for line in _described(motion)]
+    seen, left = set(), 0
+    for k, motion in enumerate(motions):
+        described = list(_described(motion))
+        kind = sort_of("".join(described[1:]))
+        if k < MAX_DESCRIBED or kind not in seen:
+            lines += [f"#   {line}" for line in described]
+        else:
+            left += 1
+        seen.add(kind)
+    if left:
+        lines.append(f"#   … and {counted(left, 'more log')} of which nothing else is to be said")
     for file, why in unread.items():
         lines.append(f"#   {file.name}: cannot be read yet: {' '.join(why.split())}")
     names = ", ".join(_quoted(_pattern(path, place)) for path in logs)
@@ -190,7 +204,13 @@ def _settled(motions: Sequence[Motion]) -> list[str]:
     lines = []
     if any(np.any(s > GAP) for s in steps):
         lines.append('gaps = "split"  # rows before and after a gap are logs of their own')
-    if any(np.any(np.abs(s[s <= GAP] - 1.0) > UNEVEN) for s in steps):
+    if not any(np.any(np.abs(s[s <= GAP] - 1.0) > UNEVEN) for s in steps):
+        return lines
+    if any(lost_rows(np.asarray(m.t, dtype=np.float64)) for m in motions):
+        lines.append(
+            'stamps = "fill"  # rows were lost from an even clock; they are put back as not measured'
+        )
+    else:
         lines.append(
             'stamps = "even"  # a fit needs even rows: the robot kept its rate, and only the clock of the log did not. '
             "If it did not, resample in Python: motion.resample(dt)"
@@ -198,7 +218,7 @@ def _settled(motions: Sequence[Motion]) -> list[str]:
     return lines
 
 
-def _reading(found: Guess, motions: Sequence[Motion]) -> str:
+def _reading(model: Model, found: Guess, motions: Sequence[Motion]) -> str:
     """Options for the logs, and what each column is."""
     lines = [
         "# How the files are read: names of columns, units, doubts (docs/data.md)",
@@ -209,13 +229,23 @@ def _reading(found: Guess, motions: Sequence[Motion]) -> str:
         '[read.columns]  # what each column is; "" leaves one out',
     ]
     lines += [f"{_quoted(k)} = {_quoted(v)}" for k, v in found.columns.items() if k != v]
-    if found.unknown:
+    following = {c: pair for c in found.unknown if (pair := _followed(model, c))}
+    lines += [f'{_quoted(c)} = ""  # {a!r} mimics {b!r}' for c, (a, b) in following.items()]
+    if unknown := [column for column in found.unknown if column not in following]:
         lines.append("# not understood, and kept as extra/NAME; say what they are:")
-        lines += [f'# {_quoted(column)} = ""' for column in found.unknown]
+        lines += [f'# {_quoted(column)} = ""' for column in unknown]
     if found.missing:
         lines.append("# found in no column; put the name of their column for the question mark:")
         lines += [f'# "?" = {_quoted(address)}' for address in found.missing]
     return "\n".join(lines)
+
+
+def _followed(model: Model, column: str) -> tuple[str, str] | None:
+    """The mimic joint that a column names, which has no coordinate of its own, and the joint that it follows."""
+    for joint, source in model.mimics:
+        if f"_{plain(model.joint_names[joint])}_" in f"_{plain(column)}_":
+            return model.joint_names[joint], model.joint_names[source]
+    return None
 
 
 def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
@@ -306,7 +336,9 @@ islands = 8
 rounds = 5  # or seconds = 60"""
 
 
-def _output() -> str:
-    return """[output]
+def _output(model: Model) -> str:
+    chosen = usual_formats(model)
+    other = "mjcf" if chosen[0] == "urdf" else "urdf"
+    return f"""[output]
 folder = "fit"
-formats = ["urdf", "report"]  # or mjcf, and model: all of it, networks too"""
+formats = {json.dumps(chosen)}  # or {other}, and model: all of it, networks too"""

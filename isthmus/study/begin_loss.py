@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +21,8 @@ LEAST_NOISE = 1e-4
 """Of the range of positions: no noise below this is suggested, since no model predicts a motion any better."""
 AT_REST = 1e-3
 """A coordinate that goes less far than this share of the farthest one does not count for the range of positions."""
+TURN = 2.0 * np.pi
+"""A range beyond this counts as this [rad, m]: a joint that turns round and round is no worse measured."""
 FILTERED = 1e-6
 """Of the range of positions: no sensor scatters less, so that they were filtered after the motion."""
 
@@ -105,8 +108,13 @@ def _has_every_torque(model: Model, motions: Sequence[Motion]) -> bool:
 
 def _range(motions: Sequence[Motion]) -> float:
     """How far a coordinate that moves usually goes [rad, m]."""
-    spans = [np.ptp(np.asarray(m.q), axis=0) for m in motions if m.q is not None and len(m.t)]
-    found = np.concatenate(spans) if spans else np.zeros(0)
+    with warnings.catch_warnings(action="ignore"):  # columns without a number
+        spans = [
+            np.nanmax(m.q, axis=0) - np.nanmin(m.q, axis=0)
+            for m in motions
+            if m.q is not None and len(m.t)
+        ]
+    found = np.minimum(np.concatenate(spans), TURN) if spans else np.zeros(0)
     found = found[np.isfinite(found) & (found > 0.0)]
     return float(np.median(found[found > AT_REST * found.max()])) if found.size else 0.0
 

@@ -11,6 +11,7 @@ import jax
 from isthmus.blueprint.blueprint import Blueprint
 from isthmus.blueprint.wire import Wire
 from isthmus.data.read import read_motion
+from isthmus.data.tables import by_number
 from isthmus.disk import is_folder
 from isthmus.errors import BadInput, IsthmusError
 from isthmus.files.load import load
@@ -77,7 +78,8 @@ def files_in(path: Path) -> Any:
     """The logs in a folder, or the path itself."""
     if not is_folder(path):
         return path
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() in ENDINGS)
+    logs = (file for file in path.iterdir() if file.suffix.lower() in ENDINGS)
+    files = sorted(logs, key=by_number)
     is_bag = (path / "metadata.yaml").exists()
     return files if files and not is_bag else path
 

@@ -75,13 +75,23 @@ def write_results(study: Study, problem: Problem, fit: Fit) -> Written:
         with whole_file(folder / name) as file:
             file.write(text.encode())
         files.append(folder / name)
-    formats = dict.fromkeys([*study.formats, *(["model"] if fit.model.networks else [])])
+    chosen = usual_formats(fit.model) if study.formats is None else study.formats
+    formats = dict.fromkeys([*chosen, *(["model"] if fit.model.networks else [])])
     for kind in formats:
         try:
             files.append(WRITERS[kind](study, problem, fit))
         except IsthmusError as error:
             failed.append(f"{kind}: {error.message}")
     return Written(tuple(files), tuple(failed))
+
+
+def usual_formats(model: Model) -> tuple[str, ...]:
+    """What is written where a study does not say: the format of the robot's file, and a report.
+
+    A robot that came from no file is written as URDF, unless URDF has no such joints.
+    """
+    kind = model.source.format or ("mjcf" if "spherical" in model.joint_kinds else "urdf")
+    return kind, "report"
 
 
 def text_for_folder(study: Study) -> str:

@@ -31,7 +31,6 @@ from isthmus.study.searches import loss_in, search_in
 
 FORMATS = ("urdf", "mjcf", "model", "report")
 """What can be written beside the result."""
-DEFAULT_FORMATS = ("urdf", "report")
 INTEGRATORS = ("semi_implicit", "explicit_euler", "rk4")
 
 TOP = {
@@ -103,7 +102,8 @@ class Study:
     """None: that of `fit`, which depends on the loss."""
     output: str = "fit"
     """Folder of the results."""
-    formats: tuple[str, ...] = DEFAULT_FORMATS
+    formats: tuple[str, ...] | None = None
+    """None: the format of the robot's file, and a report."""
     here: Path = dataclasses.field(default_factory=Path)
     """Where relative paths start: the folder of the file, or `paths_from` as seen from there."""
     source: str = "study"
@@ -224,7 +224,7 @@ def _parts(data: dict[str, Any], faults: list[str]) -> dict[str, Any]:
         "loss": loss_in(loss, "[loss]", faults), "compared": _compared(compared), "time": time,
         "search": None if search is None else search_in(search, "[search]", faults),
         "output": output.get("folder", "fit"),
-        "formats": _formats(output.get("formats", list(DEFAULT_FORMATS)), faults),
+        "formats": _formats(output.get("formats"), faults),
     }  # fmt: skip
 
 
@@ -283,7 +283,9 @@ def _wires(data: dict[str, Any], faults: list[str]) -> tuple[Wire, ...]:
     return tuple(wire for wire, _ in read if wire is not None)
 
 
-def _formats(given: Any, faults: list[str]) -> tuple[str, ...]:
+def _formats(given: Any, faults: list[str]) -> tuple[str, ...] | None:
+    if given is None:
+        return None
     formats = _texts(given)
     known = t.one_of(*FORMATS)
     faults += [

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from isthmus.errors import BadLog
-from isthmus.identify.logs.faults import warn_beyond_stops
+from isthmus.identify.logs.beyond import warn_beyond_effort, warn_beyond_stops
 from isthmus.identify.logs.log import Log, names_of, read, target
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
@@ -29,6 +29,7 @@ def tracked(
     logs = [read(setup.model, motion, name) for motion, name in pairs]
     _refuse_misfits(setup, logs)
     warn_beyond_stops(setup.model, logs)
+    warn_beyond_effort(setup.model, logs)
     rows = max(map(len, logs))
     measured = np.stack([_longer(_measured(setup, log), rows, np.nan) for log in logs])
     controls = [_acting(setup.model, log) for log in logs]

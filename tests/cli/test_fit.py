@@ -50,6 +50,14 @@ def test_robot_logs_and_free_are_enough(place, capsys):
     assert again.loss == ist.Windows(20)
 
 
+def test_the_command_that_designs_a_motion_is_said_once_and_not_in_python(capsys):
+    extra = ["link/rod_1/inertia", "--out", "there"]
+    main([*SIMPLE[:7], *extra[:1], *SIMPLE[7:], *extra[1:]])
+    said = capsys.readouterr().out
+    assert said.count("isthmus design library:pendulum") == 1
+    assert "ist.design" not in said
+
+
 def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, capsys):
     @contextlib.contextmanager
     def stopped(*_, **__):

@@ -143,8 +143,21 @@ def test_a_bug_ends_in_one_sentence_too(capsys, monkeypatch):
 
 
 def test_a_warning_with_items_is_one_line(capsys):
-    output.show_warning("'a.csv':\n  - rows stand out. Say so.\n  - a gap.")
+    output.shown_warnings()("'a.csv':\n  - rows stand out. Say so.\n  - a gap.")
     assert capsys.readouterr().err == "isthmus: warning: 'a.csv': rows stand out. Say so; a gap.\n"
+
+
+def test_warnings_of_a_thousand_logs_are_a_few_lines(capsys):
+    show = output.shown_warnings()
+    for k in range(1000):
+        show(f"'run_{k}.csv': only {k} rows: too short to learn much from.")
+    show("'run_7.csv': a gap.")
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == output.MAX_ALIKE + 2
+    assert lines[-2:] == [
+        "isthmus: warning: further warnings like these are not shown.",
+        "isthmus: warning: 'run_7.csv': a gap.",
+    ]
 
 
 def test_ctrl_c_is_one_line_and_status_130(capsys, monkeypatch):

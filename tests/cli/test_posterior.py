@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,11 @@ def test_samples_are_printed_written_drawn_and_become_models(place, capsys):
     assert "q[0]" not in text
     assert "Predictions" in text
     assert "Pairs" in text
+    turned = re.findall(
+        r"rotate\(-90\)[^>]*>([^<]*)<", text.split("Pairs")[1].split("Predictions")[0]
+    )
+    assert turned  # their room is the height of a picture, some 19 letters
+    assert max(map(len, turned)) <= 18
     assert main(["posterior", "study.toml"]) == 2
     assert "--resume goes on, --replace overwrites it" in capsys.readouterr().err
     assert main(["posterior", "study.toml", "--resume", "--method", "smc"]) == 2

@@ -113,6 +113,32 @@ def test_even_stamps_keep_a_gap_and_forgive_a_late_row(tmp_path):
         ist.read_motion(path, PENDULUM, stamps="even")
 
 
+@pytest.mark.parametrize("noise", [0.0, 5e-4])
+def test_lost_rows_are_put_back_where_the_clock_says(tmp_path, noise):
+    rng = np.random.default_rng(0)
+    whole = changed(t=lambda t: t + noise * rng.uniform(-1.0, 1.0, t.size))
+    kept = np.delete(np.arange(400), 1 + 3 * rng.permutation(130)[:18])
+    path = write_csv(tmp_path / "log.csv", {name: x[kept] for name, x in whole.items()})
+    with pytest.warns(
+        DataWarning,
+        match="18 rows of an even clock, one every [0-9.]+ s, are lost. Say stamps='fill'",
+    ):
+        ist.read_motion(path, PENDULUM)
+    log = ist.read_motion(path, PENDULUM, stamps="fill")
+    assert "18 rows that were lost are put back" in log.notes[-1]
+    np.testing.assert_allclose(log.t, 0.01 * np.arange(400), atol=2 * noise + 1e-9)
+    np.testing.assert_array_equal(log.q[kept, 0], whole["q1"][kept])
+    assert np.isnan(np.delete(log.q, kept, axis=0)).all()
+    np.testing.assert_allclose(log.controls[:, 0], whole["tau1"], atol=2e-3)
+
+
+def test_an_uneven_clock_that_lost_nothing_is_only_made_even(tmp_path):
+    path = write_csv(tmp_path / "log.csv", ODD["uneven"][0])
+    log = ist.read_motion(path, PENDULUM, stamps="fill")
+    assert len(log) == 400
+    np.testing.assert_allclose(np.diff(log.t), 0.01, rtol=0.02)
+
+
 def test_limits_reveal_degrees(tmp_path):
     model = PENDULUM.set("joint/lower", -2.0).set("joint/upper", 2.0)
     log = without(changed(q1=deg, q2=deg), "v1", "v2")

@@ -105,6 +105,22 @@ def test_parquet_has_columns_lists_and_dates(tmp_path):
     assert "2026-01-01" in " ".join(motion.notes)
 
 
+def test_the_names_of_joints_in_each_row_of_a_parquet_file_name_the_columns(tmp_path):
+    pytest.importorskip("pyarrow")
+    names, rows = ["joint_2", "joint_1"], np.stack([Q[:, 1], Q[:, 0]], axis=1).tolist()
+    message = {"name": [names] * len(Q), "position": rows}
+    nested = [{"name": names, "position": row} for row in rows]
+    for k, columns in enumerate((message, {"joint_states": nested})):
+        path = parquet(tmp_path / f"{k}.parquet", {"t": LOG["t"], **columns})
+        np.testing.assert_array_equal(ist.read_motion(path, PENDULUM).q, Q)
+    message["name"] = [*message["name"][1:], names[::-1]]
+    with pytest.raises(BadFile, match="'name' differ from row to row"):
+        ist.read_motion(parquet(tmp_path / "changed.pq", {"t": LOG["t"], **message}), PENDULUM)
+    others = {"tags": [["a"], *[[]] * 99], "parts": [[{"size": 1}]] * 100}
+    path = parquet(tmp_path / "tags.parquet", {"t": LOG["t"], "q": Q.tolist(), **others})
+    np.testing.assert_array_equal(ist.read_motion(path, PENDULUM).q, Q)
+
+
 def test_a_broken_parquet_file_is_said(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "log.parquet"

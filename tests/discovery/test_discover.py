@@ -190,7 +190,7 @@ def test_a_joint_that_hardly_moves_cannot_be_judged():
 @pytest.mark.parametrize(
     ("options", "call", "error", "words"),
     [
-        ({"loss": ist.Windows(100)}, {}, BadOption, r"needs 20 windows.*take loss=ist.Windows\(\d+\)"),
+        ({"loss": ist.Windows(100)}, {}, BadOption, r"needs 20 windows.*Windows\((\d+)\) \(steps = \1 under"),
         ({"noise": 1e-10}, {}, BadOption, r"time step is too long.*Take substeps=\d+"),
         ({}, {"candidates": "joint/*/pasive_torque"}, BadOption, "no candidate of 'pendulum_1' is called"),
         ({}, {"most": 0}, BadOption, "most must be a whole number from 1"),

@@ -95,6 +95,18 @@ def test_a_number_that_the_file_lacks_is_added(robot, tmp_path):
     assert "<inertial" in added
 
 
+def test_numbers_that_differ_within_a_joint_are_averaged_in_the_kept_file(tmp_path):
+    """A fit of joint/*/damping has three of a ball; the whole file was written anew for them."""
+    text = """<mujoco><worldbody><body name="bob"><joint name="ball" type="ball" damping="0.5"/>
+    <inertial pos="0 0 -1" mass="1" diaginertia="1 1 1"/></body></worldbody></mujoco>"""
+    (tmp_path / "ball.xml").write_text(text, encoding="utf-8")
+    robot = ist.load(tmp_path / "ball.xml").set("joint/ball/damping", [0.1, 0.2, 0.6])
+    with pytest.warns(ExportWarning, match="mean was written.* within joint 'ball'") as caught:
+        ist.export_mjcf(robot, tmp_path / "out.xml")
+    assert "not kept" not in " ".join(str(w.message) for w in caught)
+    assert (tmp_path / "out.xml").read_text() == text.replace('"0.5"', '"0.3"')
+
+
 def test_what_has_no_place_in_the_file_is_told_and_a_new_file_written(robot, tmp_path):
     moved = robot.set("joint/elbow/origin", [0.0, 0.1, -0.4])
     with pytest.warns(ExportWarning, match="was not kept, since it would not give joint 'elbow'"):

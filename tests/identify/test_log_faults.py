@@ -35,7 +35,10 @@ def changed(q=None, v=None, t=None, signals=None) -> ist.Motion:
         (changed(t=GOOD.t**1.5), "not evenly sampled"),
         (changed(t=GOOD.t[::-1]), "time must increase"),
         (changed(signals={"joint/control": np.zeros((40, 1))}), "'joint/control' has 40 rows"),
-        (changed(signals={"joint/control": np.full((41, 1), np.nan)}), "missing at row 0"),
+        (
+            changed(signals={"joint/control": np.full((41, 1), np.nan)}),
+            "'joint_1' is missing at row 0",
+        ),
         (ist.Motion(GOOD.t[:1], GOOD.q[:1], GOOD.v[:1]), "needs at least two"),
         ("log.csv", "the text 'log.csv'; ist.read_motion"),
     ],
@@ -61,6 +64,37 @@ def test_a_log_beyond_the_ends_of_travel_is_warned_of():
     wide = SINGLE.set("joint/lower", -reach).set("joint/upper", reach)
     ist.Problem(wide, GOOD, free=FREE)
     ist.Problem(narrow, GOOD, free=[*FREE, ist.Free("joint/*/upper"), ist.Free("joint/*/lower")])
+
+
+def test_stops_of_a_robot_with_a_free_base_are_told_of_too():
+    robot = ist.library.quadruped()
+    start = ist.State.neutral(robot)
+    motion = ist.rollout(robot, start, np.zeros((60, robot.dof)), dt=2e-3)
+    thigh = robot.rows("coordinate")["FL_thigh"][0]
+    q = np.array(motion.q)
+    q[:, thigh] = float(robot.get("joint/FL_thigh/upper")) + np.linspace(0.0, 0.3, len(q))
+    log = ist.Motion(motion.t, q, None, motion.signals, motion.joints)
+    with pytest.warns(
+        DataWarning, match="beyond their ends of travel.*'FL_thigh' in .* by up to 0.3 "
+    ):
+        ist.Problem(robot, log, free=[ist.Free("link/trunk/mass")])
+
+
+def test_commands_beyond_the_largest_torque_are_told_of():
+    """The model's motors give no more, and a fit explained the rest by masses and friction."""
+    signals = {"joint/control": 30.0 * np.sin(np.arange(41.0))[:, None]}
+    log = changed(signals=signals)
+    weak, strong = SINGLE.set("joint/effort", 20.0), SINGLE.set("joint/effort", 31.0)
+    with pytest.warns(
+        DataWarning,
+        match=r"larger than the largest torque.*'joint_1' in .* up to 30 \(at most 20\)",
+    ):
+        ist.Problem(weak, log, free=FREE)
+    ist.Problem(strong, log, free=FREE)
+    ist.Problem(weak, log, free=FREE, loss="torque")  # compares commands, and bounds nothing
+    ist.Problem(weak, log, free=[*FREE, ist.Free("joint/*/effort", start=40.0)])
+    with pytest.warns(DataWarning, match="'joint_1' in .* up to 60"):
+        ist.Problem(strong.set("joint/gear", 2.0), log, free=FREE)
 
 
 def test_as_many_free_numbers_as_data_are_refused():
@@ -142,9 +176,44 @@ def test_a_robot_with_motors_needs_commands():
         ist.Problem(motor, ist.Motion(swing.t, swing.q, swing.v), free=FREE)
 
 
+def test_joints_without_a_column_of_commands_are_not_driven():
+    """A floating base, or the shoulder of an acrobot: a log of the motors alone was refused."""
+    torque = np.sin(np.arange(41.0))
+    acted = np.stack([np.zeros(41), torque], axis=1)
+    start = ist.State([0.3, 0.1], [0.0, 0.0])
+    swing = ist.rollout(DOUBLE, start, acted[:-1], 0.01)
+    logged = np.stack([np.full(41, np.nan), torque], axis=1)
+    log = ist.Motion(swing.t, swing.q, swing.v, {"joint/control": logged}, swing.joints)
+    problem = ist.Problem(DOUBLE, log, free=FREE)
+    np.testing.assert_array_equal(problem.logs[0].control.torque, acted)
+    motors = DOUBLE.set("joint/effort", 5.0)
+    with pytest.warns(DataWarning, match="run 1: 'joint/control' has no column for 'joint_1', so"):
+        ist.Problem(motors, log, free=FREE)
+    holes = {"joint/control": np.where(np.arange(41)[:, None] == 7, np.nan, acted)}
+    with pytest.raises(
+        BadLog, match=r"'joint/control' of 'joint_1' is missing at row 7.*holes='fill'"
+    ):
+        ist.Problem(DOUBLE, ist.Motion(swing.t, swing.q, swing.v, holes), free=FREE)
+
+
 def test_a_rollout_is_a_log():
     """It holds what acted, so that a fit finds the numbers it was made with."""
     truth = SINGLE.set("link/mass", [2.0])
     swing = ist.rollout(truth, ist.State([0.0], [0.0]), GOOD.controls[:-1], 0.01)
     fit = ist.fit(ist.Problem(SINGLE, swing, free=[ist.Free("link/*/mass")]))
     np.testing.assert_allclose(fit.model.link_mass, [2.0], rtol=1e-6)
+
+
+def test_rows_that_were_not_measured_lie_between_quaternions_of_either_sign():
+    """A sensor may give q or -q; half-way between the two is no rotation, and the window that began there flew off."""
+    cube = ist.library.cube()
+    start = ist.State.neutral(cube)
+    start = ist.State(start.q, np.array([0.0, 0.0, 3.0, 2.0, 1.0, 0.5]))
+    motion = ist.rollout(cube, start, None, 0.01, steps=40)
+    q = np.array(motion.q)
+    q[1::2, 3:7] *= -1.0
+    q[10], q[25:27] = np.nan, np.nan
+    log = ist.Problem(cube, ist.Motion(motion.t, q, None), free=[ist.Free("link/*/mass")]).logs[0]
+    alike = np.abs(np.sum(log.start_q[:, 3:7] * np.asarray(motion.q)[:, 3:7], axis=1))
+    np.testing.assert_allclose(alike, 1.0, atol=1e-4)
+    np.testing.assert_allclose(log.start_v, motion.v, atol=0.2)

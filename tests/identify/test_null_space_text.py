@@ -29,3 +29,13 @@ def test_several_sums_are_a_list_and_one_is_a_sentence():
     assert str(Undetermined(("a", "b"), ("a + b",), linear=True)) == "only a + b is determined."
     products = Undetermined(("a", "b", "c"), ("a / c", "b / c"))
     assert str(products) == "only a / c and b / c are determined."
+
+
+def test_sums_that_nobody_reads_are_counted():
+    """Of a quadruped in the air, seven sums of twelve terms each were printed."""
+    names = tuple("abcdefgh")
+    long = Undetermined(names, (" + 2 ".join(names),), linear=True)
+    said = "of 8 numbers (a, b, c, d, e, f, …) only 1 sum is determined: hold some of them, or give them priors."
+    assert str(long) == said
+    many = Undetermined(tuple("abcdef"), ("a + f", "b − f", "c + f", "d − f", "e + f"), linear=True)
+    assert str(many).startswith("of 6 numbers (a, b, c, d, e, f) only 5 sums are determined")

@@ -84,6 +84,10 @@ def test_rounds_are_called_rounds_and_losses_that_agree_are_not_drawn():
 def test_more_than_noise_is_a_reason_for_doubt():
     settings = real().settings | {"noise": {"joint/position": 1e-3}}
     assert "12 times the noise" in doubts(made_up(1, noise=12.0, settings=settings))
+    windows = doubts(made_up(1, noise=12.0, settings=settings | {"loss": {"kind": "Windows"}}))
+    assert "but not that noisy starts bias estimates: compare with MultipleShooting" in windows
+    torque = doubts(made_up(1, noise=12.0, settings=settings | {"loss": {"kind": "TorqueLoss"}}))
+    assert "the model lacks something. The errors include what that does." in torque
     assert "times the noise" not in doubts(made_up(1, noise=1.1, settings=settings))
     unknown = real().settings | {"noise": {"joint/position": 1.0}}
     assert "times the noise" not in doubts(made_up(1, noise=12.0, settings=unknown))

@@ -12,6 +12,7 @@ import isthmus as ist
 from isthmus.errors import BadStudy, DataWarning
 from isthmus.study.begin import begin_study
 from isthmus.study.begin_loss import loss_text, scatter
+from isthmus.study.build import files_in
 from tests.study.logs import ROBOT, log, write_logs
 
 
@@ -69,6 +70,34 @@ def test_paths_are_written_as_the_study_sees_them(place):
         text = begin_study("arm.urdf", ["logs/*.csv"], "studies/one.toml")
     assert 'robot = "../arm.urdf"' in text
     assert 'logs = ["../logs/*.csv"]' in text
+
+
+def test_a_study_of_many_logs_stays_readable_and_counts_as_people_do(place):
+    motion = log(0)
+    for k in range(60):
+        rows = motion[:15] if k == 50 else motion
+        rows.save(place / "logs" / f"many_{k}.csv")
+    for old in (place / "logs").glob("run_*"):
+        old.unlink()
+    text = begin_study("library:pendulum", ["logs/"])
+    assert [f"many_{k}.csv:" in text for k in (0, 2, 19, 20, 50, 59)] == [True] * 3 + [
+        False,
+        True,
+        False,
+    ]
+    assert "#   … and 39 more logs of which nothing else is to be said" in text
+    assert [file.stem for file in files_in(place / "logs")] == [f"many_{k}" for k in range(60)]
+
+
+def test_the_noise_of_a_joint_that_turns_many_times_is_that_of_its_sensor(place):
+    """It was a ten-thousandth of all turns: 27 mrad for a sensor of 1 mrad."""
+    t = 0.01 * np.arange(2001)
+    q = np.stack([40.0 * t, 0.5 * np.sin(t)], axis=1)
+    q += 1e-3 * np.random.default_rng(0).standard_normal(q.shape)
+    q[::9] = np.nan
+    turning = ist.Motion(t, q, None, {}, log(0).joints)
+    noise = tomllib.loads(loss_text(ROBOT, [turning]))["loss"]["noise"]
+    assert noise == pytest.approx(1e-3, rel=0.1)
 
 
 def test_logs_without_velocities_and_commands_are_said_to_be_so(place):
@@ -155,6 +184,36 @@ def test_a_study_of_logs_with_an_uneven_clock_and_a_gap_runs(place):
     problem = ist.Study.from_table(tomllib.loads(text)).problem()
     assert [len(log) for log in problem.logs] == [30, 31]
     np.testing.assert_allclose([log.dt for log in problem.logs], 0.01, rtol=0.01)
+
+
+def test_a_study_of_logs_that_lost_rows_keeps_their_time(place):
+    """Stamps made even would move every row by up to the time of all that were lost."""
+    motion = log(0)
+    kept = np.delete(np.arange(61), [10, 11, 25, 40])
+    motion[kept].save("lossy.csv")
+    text = begin_study("library:pendulum", ["lossy.csv"]).replace("heldout", "# heldout")
+    assert 'stamps = "fill"' in text
+    read = ist.Study.from_table(tomllib.loads(text)).problem().logs[0]
+    assert read.dt == pytest.approx(0.01)
+    np.testing.assert_array_equal(read.q[kept], np.asarray(motion.q)[kept])
+
+
+def test_columns_of_mimic_joints_are_left_out_with_the_reason(place):
+    hand = ist.Builder("hand")
+    for side, slide in (("left", 1.0), ("right", -1.0)):
+        hand.add_link(side, mass=0.1)
+        mimic = "left_finger" if side == "right" else None
+        options = {"parent": None, "child": side, "axis": (slide, 0, 0), "mimic": mimic}
+        hand.add_joint_prismatic(f"{side}_finger", **options)
+    ist.save(hand.model(), "hand.safetensors")
+    t = 0.01 * np.arange(100)
+    rows = np.stack([t, np.sin(t), np.sin(t), t], axis=1)
+    header = "t,left_finger,right_finger [m],temperature"
+    np.savetxt("hand.csv", rows, delimiter=",", header=header, comments="")
+    read = tomllib.loads(text := begin_study("hand.safetensors", ["hand.csv"]))["read"]
+    assert read["columns"]["right_finger [m]"] == ""
+    assert "# 'right_finger' mimics 'left_finger'" in text
+    assert '# "temperature" = ""' in text
 
 
 def test_all_that_is_missing_is_said_at_once(place):

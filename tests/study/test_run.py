@@ -9,7 +9,8 @@ import pytest
 
 import isthmus as ist
 from isthmus.errors import BadFile, BadOption
-from isthmus.study.results import text_for_folder
+from isthmus.model.source import SourceFile
+from isthmus.study.results import text_for_folder, usual_formats
 from isthmus.study.run import search
 from tests.study.logs import write_logs
 
@@ -48,6 +49,21 @@ def test_a_study_finds_the_masses_and_leaves_its_results_in_a_folder(study, tmp_
     with pytest.raises(BadFile, match="holds an earlier fit"):
         ist.run_study(study)
     ist.run_study(study, replace=True)
+
+
+def test_a_robot_is_written_in_the_format_of_its_file_unless_said_otherwise(study):
+    """A fit of a robot with a ball joint, read from MJCF, ended with status 1: URDF has no such joint."""
+    plain = ist.library.pendulum(1)
+    ball = ist.Builder("ball")
+    ball.add_link("bob", mass=1.0)
+    ball.add_joint_spherical("hang", parent=None, child="bob")
+    source = SourceFile(b"<mujoco/>", "mjcf")
+    assert usual_formats(plain) == ("urdf", "report")
+    assert usual_formats(ball.model()) == ("mjcf", "report")
+    assert usual_formats(dataclasses.replace(plain, source=source)) == ("mjcf", "report")
+    ist.run_study(dataclasses.replace(study, formats=None))
+    assert (study.folder / "pendulum_2.urdf").exists()
+    assert not (study.folder / "pendulum_2.xml").exists()
 
 
 def test_a_search_that_ran_out_of_steps_goes_on_where_it_ended(study):

@@ -279,7 +279,7 @@ def test_columns_may_be_left_out_and_units_be_pairs():
 
 def test_a_robot_and_a_report_are_written_unless_something_else_is_asked_for():
     table = {"robot": "library:pendulum", "logs": ["a.csv"], "free": [{"name": "link/*/mass"}]}
-    assert ist.Study.from_table(table).formats == ("urdf", "report")
+    assert ist.Study.from_table(table).formats is None
     assert ist.Study.from_table(table | {"output": {"formats": "mjcf"}}).formats == ("mjcf",)
 
 

@@ -19,6 +19,8 @@ MIN_SHARE = 0.03
 """Share of a direction below which a number has no part in it."""
 MIN_TERM = 0.05
 """Share of the largest term of a sum below which a term is left out."""
+MAX_SUMS, MAX_TERMS = 4, 6
+"""Sums, and terms of one, beyond which nobody reads them: then they are counted."""
 TRIAL_CHANGE = 0.15
 """Relative change by which a direction is tried out."""
 
@@ -46,6 +48,13 @@ class Undetermined:
         if not self.combinations:
             have = "has" if len(self.names) == 1 else "have"
             return f"{', '.join(self.names)} {have} no effect on what is compared."
+        terms = max(1 + sum(x.count(sign) for sign in (" + ", " − ")) for x in self.combinations)
+        if self.linear and (len(self.combinations) > MAX_SUMS or terms > MAX_TERMS):
+            named = ", ".join(self.names[:MAX_TERMS]) + ", …" * (len(self.names) > MAX_TERMS)
+            return (
+                f"of {counted(len(self.names), 'number')} ({named}) only {counted(len(self.combinations), 'sum')} "
+                f"{'is' if len(self.combinations) == 1 else 'are'} determined: hold some of them, or give them priors."
+            )
         if self.linear and len(self.combinations) > 1:
             return f"only these sums are determined, near the estimates: {'; '.join(self.combinations)}."
         return f"only {' and '.join(self.combinations)} {'is' if len(self.combinations) == 1 else 'are'} determined."

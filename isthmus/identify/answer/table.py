@@ -117,13 +117,27 @@ def noise_was_given(fit: AbstractFit) -> bool:
     return any(np.any(np.asarray(s) != 1.0) for s in fit.settings.get("noise", {}).values())
 
 
+STEP, ALL = ", or the time step is too long", "what that does."
+NOISY_STARTS = (
+    ", the time step is too long, or windows start in noisy states",
+    "what that does, but not that noisy starts bias estimates: compare with MultipleShooting "
+    '(kind = "multiple_shooting" under [loss] of a study), whose starts are free.',
+)
+CAUSES = {
+    "TorqueLoss": ("", ALL), "MultipleShooting": (STEP, ALL), "WholeRun": NOISY_STARTS,
+    "Windows": NOISY_STARTS, "OneStep": NOISY_STARTS,
+}  # fmt: skip
+"""Loss -> why residuals may be larger than the noise, and what of that is in the standard errors."""
+
+
 def noise_warning(fit: AbstractFit) -> str:
     """A sentence if the residuals are larger than the noise that was given; else empty."""
     if not noise_was_given(fit) or not fit.noise > MAX_NOISE_RATIO:
         return ""
     trained = any(name.startswith("network/") for name in fit.estimates)
     counted_in = "Beside networks, the errors do not" if trained else "The errors"
+    why = CAUSES.get(fit.settings.get("loss", {}).get("kind", ""), (STEP, ALL))
     return (
-        f"the residual is {fit.noise:.3g} times the noise that was assumed: the model lacks something, the time step "
-        f"is too long, or windows start in noisy states (MultipleShooting). {counted_in} include what that does."
+        f"the residual is {fit.noise:.3g} times the noise that was assumed: the model lacks something"
+        f"{why[0]}. {counted_in} include {ALL if trained else why[1]}"
     )

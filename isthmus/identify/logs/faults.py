@@ -11,6 +11,7 @@ import numpy as np
 
 from isthmus.dynamics.actuators import has_motors
 from isthmus.errors import BadLog, DataWarning
+from isthmus.identify.logs.beyond import limited_joints, warn_beyond_effort, warn_beyond_stops
 from isthmus.identify.logs.log import Log, differentiated, target
 from isthmus.identify.parameters.parameters import Parameters
 from isthmus.losses.residuals import Channel
@@ -25,8 +26,8 @@ UNITS = {
     1e-3: "positions seem to be in millimetres",
 }
 """Ratio of velocities to rates of change of positions -> the likely fault."""
-BEYOND, OFTEN = 0.05, 0.01
-"""Share of the travel (of half a turn, if that is less) by which a joint may be beyond it, and share of such rows."""
+MOTORS = ("/effort", "/gear", "/motor_constant")
+"""Free numbers with which the torque of a command changes, or its bound."""
 LONGEST_STEP = 0.5
 """Longest time between two rows [s]."""
 
@@ -41,7 +42,9 @@ class Compared:
     parameters: Parameters
 
 
-def check_logs(logs: Sequence[Log], channels: Sequence[Channel], parameters: Parameters) -> None:
+def check_logs(
+    logs: Sequence[Log], channels: Sequence[Channel], parameters: Parameters, *, simulated: bool
+) -> None:
     """Refuses logs that cannot be fitted; all faults at once."""
     compared = Compared(logs, channels, parameters)
     faults = [fault for rule in RULES for fault in rule(compared)]
@@ -49,6 +52,8 @@ def check_logs(logs: Sequence[Log], channels: Sequence[Channel], parameters: Par
         raise BadLog(" ".join(dict.fromkeys(faults)))
     if not any(name.endswith(("/lower", "/upper")) for name in parameters.names):
         warn_beyond_stops(parameters.template, logs)
+    if simulated and not any(name.endswith(MOTORS) for name in parameters.names):
+        warn_beyond_effort(parameters.template, logs)
 
 
 def check_heldout(fitted: Sequence[Motion], heldout: Sequence[Motion]) -> None:
@@ -81,32 +86,18 @@ def warn_without_commands(model: Model, logs: Sequence[Log]) -> None:
             DataWarning,
             stacklevel=4,
         )
-
-
-def warn_beyond_stops(model: Model, logs: Sequence[Log]) -> None:
-    """Warns of logs that go beyond the ends of travel of a joint, where the model pushes back with great force."""
-    if model.nq != model.dof or np.ndim(model.joint_lower) != 1:
-        return
-    told = []
-    for name, rows in model.rows("dof").items():
-        for k in (row for row in rows if row in model.limited):
-            low, high = float(model.joint_lower[k]), float(model.joint_upper[k])
-            q = np.concatenate([log.q[:, k] for log in logs if log.measured[0]] or [np.zeros(0)])
-            beyond = np.maximum(low - q, q - high)
-            far = np.nan_to_num(beyond, nan=-np.inf) > BEYOND * min(high - low, np.pi)
-            if len(q) and np.mean(far) > OFTEN:
-                told.append(
-                    f"{name!r} in {100 * np.mean(far):.2g} % of the rows, by up to {np.nanmax(beyond):.2g} "
-                    f"({low:.3g} to {high:.3g})"
-                )
-    if told:
-        warnings.warn(
-            f"joints are beyond their ends of travel, where the model pushes back: {'; '.join(told)}. Are sign and "
-            "zero of their positions those of the model? Otherwise correct joint/lower and joint/upper, or leave these "
-            "rows out.",
-            DataWarning,
-            stacklevel=6,
-        )
+    driven = {*model.position_controlled, *(k for k in model.saturated if model.joint_effort[k])}
+    for log in logs if np.ndim(model.joint_effort) == 1 else ():
+        logged = np.isfinite(log.signals.get(CONTROL, np.zeros((1, model.dof))))
+        without = {*np.flatnonzero(~np.any(logged, axis=0)).tolist()}
+        rows = model.rows("dof").items()
+        if idle := [joint for joint, own in rows if driven & without & {*own}]:
+            warnings.warn(
+                f"{log.name}: {CONTROL!r} has no column for {', '.join(map(repr, idle[:6]))}, so these motors are "
+                "taken to be commanded 0; add what they were commanded (zeros, if nothing).",
+                DataWarning,
+                stacklevel=4,
+            )
 
 
 def rows_are_close_together(compared: Compared) -> Iterator[str]:
@@ -166,16 +157,13 @@ def _ratio(model: Model, log: Log) -> float | None:
 
 def positions_are_within_limits(compared: Compared) -> Iterator[str]:
     model = compared.parameters.template
-    if model.nq != model.dof:
-        return
     for log in compared.logs:
-        for dof in model.limited if log.measured[0] else ():
+        for name, dof, column in limited_joints(model) if log.measured[0] else ():
             reach = max(abs(float(model.joint_lower[dof])), abs(float(model.joint_upper[dof])))
-            seen = np.nanmax(np.abs(log.q[:, dof])) if np.any(np.isfinite(log.q[:, dof])) else 0.0
+            seen = np.nanmax(np.abs(log.q[:, column]), initial=0.0)
             if np.isfinite(reach) and seen > 5.0 * reach:
-                names = [name for name, rows in model.rows("dof").items() if dof in rows]
                 yield (
-                    f"{log.name}: joint {names[0]!r} reaches {seen:.3g}, but its end of travel is {reach:.3g}: "
+                    f"{log.name}: joint {name!r} reaches {seen:.3g}, but its end of travel is {reach:.3g}: "
                     "are positions in degrees or millimetres?"
                 )
 

@@ -16,6 +16,7 @@ from isthmus.losses.residuals import HEADING, Channel, headings
 from isthmus.model import coordinates
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State, prescribed_rows
+from isthmus.motion import quaternions
 from isthmus.motion.motion import CONTROL, EXTRA, FORCE, Motion
 from isthmus.motion.rows import GAP
 from isthmus.phases import counted
@@ -96,13 +97,22 @@ def filled(model: Model, x: np.ndarray) -> np.ndarray:
     if np.all(np.isfinite(x)):
         return x
     rows, made = np.arange(len(x)), x.copy()
+    positions = made.shape[1] == model.nq != model.dof
+    for span in _quaternions(model) if positions else ():  # half-way from q to -q is no rotation
+        made[:, span] = quaternions.continuous(made[:, span])
     for column in made.T:
         known = np.isfinite(column)
         column[~known] = np.interp(rows[~known], rows[known], column[known]) if known.any() else 0.0
-    if made.shape[1] != model.nq or model.nq == model.dof:
+    if not positions:
         return made
     with jax.enable_x64(True):
         return np.array(jax.vmap(lambda q: coordinates.normalise(model, q))(jnp.asarray(made)))
+
+
+def _quaternions(model: Model) -> list[slice]:
+    """Columns of the positions that are quaternions."""
+    joints = enumerate(model.layout.q_own)
+    return [slice(b - 4, b) for i, (_, b) in joints if model.kind(i).nq != model.kind(i).nv]
 
 
 def _refuse_other_joints(model: Model, motion: Motion, name: str) -> None:
@@ -196,7 +206,7 @@ def _spacing(t: np.ndarray, name: str) -> float:
         cure = (
             "Split it at such gaps first: gaps='split'"
             if steps[k] > GAP * dt
-            else "Resample it first: motion.resample(dt), or stamps='even' where only the clock is"
+            else "Say stamps='fill' if rows were lost, 'even' if only the clock is uneven, or motion.resample(dt)"
         )
         raise BadLog(
             f"{name} is not evenly sampled: rows {k} and {k + 1} are {steps[k]:.4g} s apart, most {dt:.4g} s. "
@@ -214,11 +224,8 @@ def _control(
         raise BadLog(
             f"{name}: {CONTROL!r} has shape {torque.shape}; needed is {(len(q), model.dof)}."
         )
-    if torque is not None and not np.all(np.isfinite(torque)):
-        k = int(np.argmax(~np.all(np.isfinite(torque), axis=1)))
-        raise BadLog(
-            f"{name}: {CONTROL!r} is missing at row {k}; what acted must be known throughout."
-        )
+    if torque is not None:
+        torque = _acting(model, torque, name)
     given: dict[str, Any] = {"torque": torque, "force": signals.get(FORCE)}
     if model.prescribed:
         rows_q, rows_v = prescribed_rows(model)
@@ -228,6 +235,21 @@ def _control(
         key.removeprefix(EXTRA): x for key, x in signals.items() if key.startswith(EXTRA)
     }
     return Control(**given, extra=extra)
+
+
+def _acting(model: Model, torque: np.ndarray, name: str) -> np.ndarray:
+    """Commands of every row; joints of which the log has none, as a floating base, are not driven."""
+    known = np.isfinite(torque)
+    if known.any():
+        torque, known = np.where(known.any(axis=0), torque, 0.0), known | ~known.any(axis=0)
+    if known.all():
+        return torque
+    row, dof = np.argwhere(~known)[0]
+    joint = next(joint for joint, rows in model.rows("dof").items() if dof in rows)
+    raise BadLog(
+        f"{name}: {CONTROL!r} of {joint!r} is missing at row {row}; what acted must be known throughout. Where only a "
+        "few rows are missing, read it with holes='fill'."
+    )
 
 
 def names_of(runs: Sequence[Motion], what: str) -> list[str]:
