@@ -52,6 +52,23 @@ def test_patterns_leave_out_neighbours_and_what_is_welded_together():
     assert MODEL.pairs("upper", "lower") == (("upper", "lower"),)  # by name: as asked for
 
 
+def test_the_base_of_an_arm_is_a_neighbour_of_its_first_link_and_what_stands_beside_is_not():
+    robot = ist.Builder("cell")
+    for name, kind, parent in (
+        ("room", "fixed", None), ("base", "fixed", "room"), ("mount", "fixed", "base"),
+        ("upper", "revolute", "mount"), ("lower", "revolute", "upper"),
+        ("table", "fixed", "room"), ("cube", "free", "table"), ("lamp", "revolute", "room"),
+    ):  # fmt: skip
+        robot.add_link(name, mass=1.0, inertia=BALL)
+        getattr(robot, f"add_joint_{kind}")(f"to_{name}", parent, name)
+        if name not in ("room", "mount"):
+            robot.add_shape_sphere(name, 0.1, name=name)
+    found = {frozenset(pair) for pair in robot.model().pairs()}
+    assert not found & {frozenset(("base", "upper")), frozenset(("base", "table"))}
+    for pair in ("base lower", "upper table", "table cube", "table lamp", "base lamp"):
+        assert frozenset(pair.split()) in found
+
+
 def test_a_link_stands_for_all_of_its_shapes():
     assert MODEL.pairs("hand", "ball") == MODEL.pairs("finger*", "ball")
     assert MODEL.pairs("b*", "han*") == (("ball", "finger1"), ("ball", "finger2"))
