@@ -156,7 +156,7 @@ def with_contact(
         )
     if not planes and not touching:
         raise BadModel(f"{model.name!r} has no ground to touch: give ground=ist.Ground(height).")
-    taken = _taken(model, records, bool(touching))
+    taken = taken_shapes(model, records, bool(touching))
     rows, materials = _rows(model, records, planes, taken)
     if not rows and not touching:
         raise BadModel(
@@ -276,7 +276,7 @@ def corner_count(model: Model, shape: int) -> int:
     return CORNERS.get(model.shape_kinds[shape], stop - start)
 
 
-def _taken(model: Model, records: list[Contact], paired: bool) -> dict[int, int]:
+def taken_shapes(model: Model, records: list[Contact], paired: bool) -> dict[int, int]:
     """Which record each shape has; shapes of the world have one only where there are pairs."""
     taken: dict[int, int] = {}
     solid = [s for s, kind in enumerate(model.shape_kinds) if kind != "plane"]
