@@ -137,7 +137,7 @@ def of_motion(model: Model, motion: Motion, *, ghost: Motion | None = None) -> W
     every = max(1, round(1.0 / (RATE * dt)), -(-len(q) // LONGEST))
     poses = motion.signals.get(POSE)
     seen = poses_along(model, q[::every]) if poses is None else np.asarray(poses)[::every]
-    touching = contacts_in(motion.signals)
+    touching = contacts_in(model, motion.signals)
     if touching is not None:
         touching = Contacts(*(x[::every] for x in touching))
     elif model.contact_kinds and motion.v is not None:
