@@ -21,16 +21,13 @@ from isthmus.model.contacts import (
     with_plane,
 )
 from isthmus.model.model import Model
-from isthmus.model.pairs import Pair, as_pairs
+from isthmus.model.pairs import Pair, PairsLike, as_pairs
 from isthmus.phases import counted
 
 GroundLike = bool | float | int | Ground | None
 """True: a plane at z = 0; its height [m]; or a plane."""
 ContactLike = Contact | str | Sequence[Contact] | bool | None
 """As in `ist.with_contact`; True and None: `last_shapes` by impulses."""
-PairsLike = bool | Pair | Sequence[Pair | Sequence[str]]
-"""As in `ist.with_contact`, besides the pairs of the file."""
-
 CHOSEN = (
     "{} of {} shapes may touch the ground, with {}: those of links that carry no other link with shapes. "
     "contact='*' lets all shapes touch, contact='*_foot' those whose name or link is called so."

@@ -76,6 +76,13 @@ def shapes_called(
                 f"link {bare[0]!r} has no shape that could touch anything: it has none at all, its mesh was not found, "
                 "or its file keeps it apart."
             )
+        planes = [
+            n for n, k in zip(model.shape_names, model.shape_kinds, strict=True) if k == "plane"
+        ]
+        if ground := address.matching(pattern, planes):
+            raise BadModel(
+                f"{ground[0]!r} is a plane: shapes touch it by `contact` (--contact), not by naming it."
+            )
         known = dict.fromkeys((*(model.shape_names[s] for s in solid), *links.values(), *also))
         raise UnknownName(f"no shape or link is called {pattern!r}.{did_you_mean(pattern, known)}")
     return []

@@ -12,6 +12,7 @@ from isthmus.contact.pairs.manifold import FAR
 from isthmus.errors import (
     BadArgument,
     BadModel,
+    BadOption,
     DescriptionWarning,
     IsthmusError,
     UnknownName,
@@ -173,14 +174,34 @@ def test_a_hull_with_many_corners_is_thinned_and_that_is_said():
         ([("fingre*", "ball")], UnknownName, "no shape or link is called 'fingre*'"),
         ([("finger3", "ball")], UnknownName, "Did you mean 'finger"),
         ([("finger1",)], IsthmusError, "pairs"),
+        (
+            "ball",
+            BadArgument,
+            "pairs must be True, an ist.Pair, two names or patterns, or a list of these",
+        ),
+        (
+            ["finger1", "ball", "hand"],
+            BadOption,
+            "pairs: a pair is ist.Pair(first, second) or two names",
+        ),
+        (
+            ("ground", "ball"),
+            BadModel,
+            "'ground' is a plane: shapes touch it by `contact` (--contact)",
+        ),
         ([ist.Pair("finger1", "ball", friction=-1.0)], BadModel, "'contact/friction' cannot be -1"),
     ],
 )
 def test_what_makes_no_pair_is_refused_in_one_sentence(pairs, error, words):
     with pytest.raises(error) as caught:
-        ist.with_contact(MODEL, [], pairs=pairs)
+        ist.with_contact(MODEL, [], pairs=pairs, ground=ist.Ground())
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_two_names_alone_are_one_pair():
+    rows = ist.with_contact(MODEL, [], pairs=("finger*", "ball")).rows("contact")
+    assert [*rows] == ["finger1+ball", "finger2+ball"]
 
 
 def test_a_link_without_a_shape_is_called_so():
