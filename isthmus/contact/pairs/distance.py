@@ -71,8 +71,8 @@ def nearest(a: Solid, b: Solid) -> tuple[AnyArray, AnyArray, AnyArray]:
     on_b = jnp.stack([b.at(codes[k, 3:]) for k in range(3)])
     if "cylinder" in (a.kind, b.kind):
         apart = ~jnp.any(shift != 0.0)
-        found = jax.lax.stop_gradient(exactly(a, b, n, on_a, on_b, weights, apart))
-        same = moving(a, b, found[0], on_a, on_b, weights)
+        *found, known = jax.lax.stop_gradient(exactly(a, b, n, on_a, on_b, weights, apart))
+        same = moving(a, b, found[0], on_a, on_b, weights, known)
         n, p, q = (moving_as(x, y) for x, y in zip(found, same, strict=True))
         return n, p, q
     weights = moving_as(weights, _weights(on_a - on_b, weights, shift))

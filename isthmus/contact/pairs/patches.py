@@ -55,13 +55,17 @@ class Patch(eqx.Module):
 
 
 def moving(
-    a: Solid, b: Solid, n: AnyArray, on_a: AnyArray, on_b: AnyArray, weights: AnyArray
-) -> tuple[AnyArray, AnyArray, AnyArray]:
+    a: Solid, b: Solid, n: AnyArray, on_a: AnyArray, on_b: AnyArray, weights: AnyArray, known: Bool[AnyArray, ""]
+) -> tuple[AnyArray, AnyArray, AnyArray]:  # fmt: skip
     """Normal and points on both shapes, with their derivatives.
 
-    `n`: the normal from `b` to `a`; `on_a`, `on_b`: the support points that meet (3, 3); `weights`: of these.
+    `n`: the normal from `b` to `a`; `on_a`, `on_b`: the support points that meet (3, 3); `weights`: of these; `known`:
+    the normal is exact, so that the nearest points are a step of Newton away, and not yet these points.
     """
     A, B = _patch(a, -n, on_a, weights), _patch(b, n, on_b, weights)
+    A, B = (
+        _on(P, jnp.where(known, held(x), 0.0)) for P, x in zip((A, B), _steps(A, B), strict=True)
+    )
     u, w = (x - held(x) for x in _steps(A, B))
     p, q = A.point + u * A.along, B.point + w * B.along
     crossed = cross(A.along + u * A.bend, B.along + w * B.bend)
@@ -73,10 +77,15 @@ def moving(
     return n, jnp.where(A.flat, q + over_a, p), jnp.where(B.flat & ~A.flat, p + over_b, q)
 
 
+def _on(patch: Patch, u: AnyArray) -> Patch:
+    """The patch at a point farther along its curve."""
+    return eqx.tree_at(lambda p: p.point, patch, patch.point + u * patch.along)
+
+
 def exactly(
     a: Solid, b: Solid, n: AnyArray, on_a: AnyArray, on_b: AnyArray, weights: AnyArray, apart: Bool[AnyArray, ""]
-) -> tuple[AnyArray, AnyArray, AnyArray]:  # fmt: skip
-    """Normal and points on both shapes, to rounding, where two curves cross or a corner meets a curve.
+) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:  # fmt: skip
+    """Normal and points on both shapes, to rounding, where two curves cross or a corner meets a curve; and whether.
 
     Elsewhere they stay as they were found. A search along a rim ends at a distance within its tolerance. The normal is
     then still off by the square root of tolerance over distance: by 0.01 rad where shapes are apart by a hundred
@@ -91,7 +100,8 @@ def exactly(
         crossed = cross(A.along + u * A.bend, B.along + w * B.bend)
         corner = jnp.any(A.along != 0.0) ^ jnp.any(B.along != 0.0)
         better = jnp.where(corner, unit(p - q, n), _towards(unit(crossed, n), n))
-        known = known & (_cross(A, B) | (corner & apart)) & ~A.flat & ~B.flat
+        clear = apart | (A.swell + B.swell > 0.0)  # the corner is not on the curve
+        known = known & (_cross(A, B) | (corner & clear)) & ~A.flat & ~B.flat
         p, q = (
             _farthest(a, A, -better, p) - A.swell * better,
             _farthest(b, B, better, q) + B.swell * better,
@@ -103,7 +113,7 @@ def exactly(
     known = known & line & (jnp.abs(along - least) <= slack) & (jnp.sum(better * n) > NEAR)
     old = n, mean(on_a), mean(on_b)
     n, p, q = (jnp.where(known, *x) for x in zip((better, p, q), old, strict=True))
-    return n, p, q
+    return n, p, q, known
 
 
 def _towards(x: AnyArray, n: AnyArray) -> AnyArray:
