@@ -14,7 +14,7 @@ import os
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import jax
 import numpy as np
@@ -82,7 +82,7 @@ def _wrapped(f: Any, annotated: Any) -> Any:
 def _door(f: Any, annotated: Any) -> tuple[list[tuple[str, Wanted | None]], dict[str, Wanted]]:
     """What each argument may be, in their order and by their names."""
     plain = isinstance(annotated, type) and not dataclasses.is_dataclass(annotated)
-    hints = typing.get_type_hints(f if plain else annotated)
+    hints = typing.get_type_hints(f if plain else annotated, include_extras=True)
     fields = dataclasses.fields(annotated) if dataclasses.is_dataclass(annotated) else ()
     for field in fields:
         if "converter" in field.metadata:  # which refuses what does not fit
@@ -176,6 +176,9 @@ PLAIN = {
 def wanted(annotation: Any) -> Wanted | None:
     """What an annotation allows; None: anything."""
     origin, inside = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
+    if origin is Annotated:  # with the words for what is allowed
+        kind, words = wanted(inside[0]), inside[1]
+        return kind and dataclasses.replace(kind, choices=(words,))
     if origin in (types.UnionType, typing.Union):
         return _any_of([wanted(part) for part in inside])
     if origin is Literal:

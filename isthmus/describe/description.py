@@ -32,6 +32,24 @@ class Frame:
 
 
 @dataclasses.dataclass(frozen=True)
+class Surface:
+    """What a file says about the friction of a shape, whatever it touches."""
+
+    friction: float
+    priority: int = 0
+    """Of two shapes, the one of higher priority decides."""
+    smooth: bool = False
+    """Without friction on what is smooth too: MJCF's `condim="1"`."""
+
+    def on(self, other: Surface) -> float:
+        """The friction of two shapes, as MuJoCo combines it."""
+        decide = [self, other]
+        if self.priority != other.priority:
+            decide = [max(decide, key=lambda surface: surface.priority)]
+        return 0.0 if all(x.smooth for x in decide) else max(x.friction for x in decide)
+
+
+@dataclasses.dataclass(frozen=True)
 class Touch:
     """What a file says about how a shape touches others."""
 
@@ -39,6 +57,8 @@ class Touch:
     """`impulse` or `penalty`, where the file says that the shape touches the ground; else empty."""
     numbers: tuple[tuple[str, Numbers], ...] = ()
     """Such as `("friction", (0.7,))`: the fields of `ist.Contact`, one number or one for each contact of the shape."""
+    surface: Surface | None = None
+    """Where the friction in `numbers` is that on a plane; None: that is its own."""
 
 
 @dataclasses.dataclass(frozen=True)

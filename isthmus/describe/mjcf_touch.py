@@ -6,13 +6,14 @@ follows from them without that inertia and the time step, so they are named, not
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from isthmus.describe.description import Touch, TouchingPair
+from isthmus.describe.description import Surface, Touch, TouchingPair
 from isthmus.describe.mjcf_bodies import floats, numerics, texts
 from isthmus.describe.mjcf_left_out import LeftOut, name_at
 
@@ -58,7 +59,8 @@ class Touches:
         self._note("geom", i, name, left)
         if self.m.geom_adhesion[i] or self.m.geom_surfacevel[i].any():
             left.add("adhesion or surface velocity of geom", name)
-        return self._touch(name, self._friction(i, name, left))
+        touch = self._touch(name, self._friction(i, name, left))
+        return dataclasses.replace(touch, surface=self._surface(i))
 
     def between(self, shapes: Sequence[str], left: LeftOut) -> tuple[TouchingPair, ...]:
         """What `<contact><pair>` says of geoms that are `shapes` here."""
@@ -100,14 +102,14 @@ class Touches:
 
     def _combined(self, a: int, b: int) -> float:
         """Of two geoms: that of their pair, or of higher priority, or else the larger one."""
-        m = self.m
         if (pair := self.pairs.get(frozenset((a, b)))) is not None:
             return self._of_pair(pair)
-        first, second = (int(m.geom_priority[i]) for i in (a, b))
-        decide = [a, b] if first == second else [a if first > second else b]
-        if max(m.geom_condim[i] for i in decide) == WITHOUT_FRICTION:
-            return 0.0
-        return max(float(m.geom_friction[i, 0]) for i in decide)
+        return self._surface(a).on(self._surface(b))
+
+    def _surface(self, i: int) -> Surface:
+        m = self.m
+        smooth = bool(m.geom_condim[i] == WITHOUT_FRICTION)
+        return Surface(float(m.geom_friction[i, 0]), int(m.geom_priority[i]), smooth)
 
     def _note(self, kind: str, i: int, name: str, left: LeftOut) -> None:
         """Notes the numbers of a geom or a pair that have no meaning here."""

@@ -13,10 +13,11 @@ from isthmus.describe.files import MJCF_ROOTS, read_bytes, root_tag
 from isthmus.entry import check_arguments
 from isthmus.errors import BadOption
 from isthmus.files import SUFFIX
-from isthmus.files.touching import ContactLike, GroundLike, PairsLike, with_contact_of_file
+from isthmus.files.touching import ContactLike, GroundLike, with_contact_of_file
 from isthmus.model.compile import model_of
 from isthmus.model.contacts import Ground
 from isthmus.model.model import Model
+from isthmus.model.pairs import PairsLike
 from isthmus.model.source import SourceFile
 
 

@@ -19,6 +19,7 @@ from isthmus.model.pairs import (
     RULES,
     ContactKind,
     Pair,
+    PairsLike,
     Rule,
     pair_list,
     slots,
@@ -123,7 +124,7 @@ def with_contact(
     contact: Contact | str | Sequence[Contact] = "impulse",
     *,
     ground: Ground | None = None,
-    pairs: bool | Pair | Sequence[Pair | Sequence[str]] = False,
+    pairs: PairsLike = False,
     rule: Rule = "max",
     order: Order = "impact",
     sweeps: int = 30,
@@ -135,8 +136,8 @@ def with_contact(
         contact: how and where: `impulse` or `penalty` for all shapes, the name or the pattern of some shapes or links
             (`*_foot`) for impulses there, or one or several `ist.Contact`. Shapes on links that cannot move are left
             out. An empty list: nothing touches the ground.
-        pairs: shapes that touch each other: `ist.Pair`s, pairs of names or patterns, or True for all that the model
-            allows (`model.pairs()`).
+        pairs: shapes that touch each other: an `ist.Pair`, two names or patterns, a list of such, or True for all that
+            the model allows (`model.pairs()`).
         rule: how friction and restitution of a pair come from those of its two shapes: `max`, `min` or `mean`.
         ground: a plane to add, or to replace the one of that name; None: the planes that the model has.
         order: of impulses. `impact`: points that meet the ground within a step bounce at the time of impact, which
@@ -156,7 +157,7 @@ def with_contact(
         )
     if not planes and not touching:
         raise BadModel(f"{model.name!r} has no ground to touch: give ground=ist.Ground(height).")
-    taken = _taken(model, records, bool(touching))
+    taken = taken_shapes(model, records, bool(touching))
     rows, materials = _rows(model, records, planes, taken)
     if not rows and not touching:
         raise BadModel(
@@ -276,7 +277,7 @@ def corner_count(model: Model, shape: int) -> int:
     return CORNERS.get(model.shape_kinds[shape], stop - start)
 
 
-def _taken(model: Model, records: list[Contact], paired: bool) -> dict[int, int]:
+def taken_shapes(model: Model, records: list[Contact], paired: bool) -> dict[int, int]:
     """Which record each shape has; shapes of the world have one only where there are pairs."""
     taken: dict[int, int] = {}
     solid = [s for s, kind in enumerate(model.shape_kinds) if kind != "plane"]

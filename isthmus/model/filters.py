@@ -76,6 +76,13 @@ def shapes_called(
                 f"link {bare[0]!r} has no shape that could touch anything: it has none at all, its mesh was not found, "
                 "or its file keeps it apart."
             )
+        planes = [
+            n for n, k in zip(model.shape_names, model.shape_kinds, strict=True) if k == "plane"
+        ]
+        if ground := address.matching(pattern, planes):
+            raise BadModel(
+                f"{ground[0]!r} is a plane: shapes touch it by `contact` (--contact), not by naming it."
+            )
         known = dict.fromkeys((*(model.shape_names[s] for s in solid), *links.values(), *also))
         raise UnknownName(f"no shape or link is called {pattern!r}.{did_you_mean(pattern, known)}")
     return []
@@ -113,17 +120,30 @@ def _may_touch(model: Topology, bodies: tuple[int, ...], a: int, b: int, filters
     one, two = body_of(model, bodies, a), body_of(model, bodies, b)
     if one == two or filters.names(a, b):
         return one != two
-    if _neighbours(model, bodies, one, two):
+    if _neighbours(model, bodies, a, b):
         return False
     links = {model.shape_links[a], model.shape_links[b]}
     return not any(links == {*pair} for pair in filters.excluded) and filters.meet(a, b)
 
 
-def _neighbours(model: Topology, bodies: tuple[int, ...], one: int, two: int) -> bool:
-    """Whether one body hangs on the other by a joint; what hangs on the world may touch it."""
+def _neighbours(model: Topology, bodies: tuple[int, ...], a: int, b: int) -> bool:
+    """Whether the body of one shape hangs by a joint on that of the other.
 
-    def above(body: int) -> int:
-        parent = model.parents[body] if body >= 0 else -1
-        return bodies[parent] if parent >= 0 else -1
+    Of what is welded to the world, as the base of an arm is, that is the link next to the joint; all else that stands
+    in the world, such as a table, may be touched by what hangs there too.
+    """
+    shaped = {*model.shape_links}
 
-    return (one >= 0 and one == above(two)) or (two >= 0 and two == above(one))
+    def hangs_on(link: int, other: int) -> bool:
+        joint = bodies[link] if link >= 0 else -1
+        if joint < 0 or other < 0:
+            return False
+        near = model.parents[joint]
+        if bodies[other] >= 0:
+            return near >= 0 and bodies[near] == bodies[other]
+        while near >= 0 and near not in shaped:
+            near = model.parents[near]
+        return near == other and model.joint_kinds[joint] != "free"
+
+    one, two = model.shape_links[a], model.shape_links[b]
+    return hangs_on(one, two) or hangs_on(two, one)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -70,6 +70,13 @@ class Pair:
     """Most points of contact; a sphere has one, a capsule two."""
 
 
+PairsLike = Annotated[
+    bool | Pair | Sequence[str] | Sequence[Pair | Sequence[str]],
+    "True, an ist.Pair, two names or patterns, or a list of these",
+]
+"""True: all that the model allows; a record; two names or patterns; or a list of records and of two names."""
+
+
 def pair_list(model: Model, given: Any) -> tuple[Model, list[tuple[tuple[int, int], Pair]]]:
     """The model, hulls of its pairs thinned; and (shapes, record) of each pair. Of records that name a pair twice, the
     last one counts."""
@@ -89,10 +96,11 @@ def pair_list(model: Model, given: Any) -> tuple[Model, list[tuple[tuple[int, in
 
 
 def as_pairs(given: Any) -> list[Pair]:
-    """Records of what `pairs` of `ist.with_contact` may be: True, a record, or a list of records and of two names."""
+    """Records of what `pairs` of `ist.with_contact` may be: True, a record, two names, or a list of such."""
     if isinstance(given, bool):
         return [Pair("*", "*")] if given else []
-    records = [given] if isinstance(given, Pair) else given
+    one = isinstance(given, Pair) or any(isinstance(x, str) for x in given)
+    records = [given] if one else given
     return [record if isinstance(record, Pair) else _named(record) for record in records]
 
 
@@ -104,7 +112,7 @@ def slots(model: Model, first: int, second: int, pair: Pair) -> int:
 
 
 def _named(names: Any) -> Pair:
-    if not (isinstance(names, Sequence) and len(names) == 2 and not isinstance(names, str)):
+    if len(names) != 2:
         raise BadOption(f"pairs: a pair is ist.Pair(first, second) or two names, not {names!r}.")
     return Pair(*names)
 

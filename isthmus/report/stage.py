@@ -38,9 +38,10 @@ def notes_of(scene: Scene) -> list[str]:
     """Sentences under the canvas: what stands for what, and what is not shown."""
     found = []
     if any(take.contacts is not None for take in scene.takes):
-        tenth = plain(0.1 / scene.newton, 2)
+        scale = f"0.1 m is {plain(0.1 / scene.newton, 2)} N"
+        which = ", of two bodies on the first of the pair" if scene.has_pairs else ""
         found.append(
-            f"Dots are points that touch, arrows are the forces on the body: 0.1 m is {tenth} N."
+            f"Dots are points that touch, arrows are the forces on the body{which}: {scale}."
         )
     if scene.wires:
         named = dict.fromkeys(f"{mark.text} ({mark.about})" for mark in scene.wires)

@@ -13,6 +13,7 @@ import numpy as np
 from isthmus import native
 from isthmus.dynamics.kinematics import forward_kinematics
 from isthmus.errors import IsthmusError, IsthmusWarning
+from isthmus.model.contacts import stands_still
 from isthmus.model.coordinates import minus_rows
 from isthmus.model.model import Model
 from isthmus.model.state import Control, State
@@ -28,7 +29,7 @@ class Contacts(NamedTuple):
     points: np.ndarray
     """(pictures, contacts, 3) in the world [m]."""
     forces: np.ndarray
-    """(pictures, contacts, 3) on the body, in the world [N]."""
+    """(pictures, contacts, 3) on the body, in the world [N]; of two bodies on the first one that can move."""
 
 
 def poses_along(model: Model, q: np.ndarray) -> np.ndarray:
@@ -66,16 +67,15 @@ def velocities_along(model: Model, q: np.ndarray, dt: float) -> np.ndarray:
     return np.where(np.isfinite(before), before, after)
 
 
-def contacts_in(signals: Mapping[str, Any]) -> Contacts | None:
+def contacts_in(model: Model, signals: Mapping[str, Any]) -> Contacts | None:
     """Contacts in what a rollout recorded, in its rows; None where it did not record `CONTACT`."""
     if not all(name in signals for name in CONTACT):
         return None
     points, normals, push, friction = (np.asarray(signals[n], dtype=np.float64) for n in CONTACT)
     touching = (push > 0)[..., None]
-    return Contacts(
-        np.where(touching, points, np.nan),
-        np.where(touching, push[..., None] * normals + friction, np.nan),
-    )
+    own = [-1.0 if stands_still(model, shape) else 1.0 for shape in model.contact_shapes]
+    forces = np.reshape(own, (-1, 1)) * (push[..., None] * normals + friction)
+    return Contacts(np.where(touching, points, np.nan), np.where(touching, forces, np.nan))
 
 
 def contacts_at(
@@ -88,7 +88,7 @@ def contacts_at(
     if not model.contact_kinds:
         return None
     try:
-        return contacts_in(signals_at(model, q, v, control, dt, CONTACT))
+        return contacts_in(model, signals_at(model, q, v, control, dt, CONTACT))
     except IsthmusError:  # what acts cannot be told row by row
         return None
 

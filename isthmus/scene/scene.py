@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from isthmus.describe.files import PathLike
+from isthmus.model.contacts import pair_rows
 from isthmus.model.model import Model
 from isthmus.networks.names import signals_of
 from isthmus.scene.along import Contacts
@@ -97,6 +98,8 @@ class Scene:
     """Azimuth and elevation from which to look first [degrees]."""
     newton: float
     """Length of an arrow for a force of 1 N [m]."""
+    has_pairs: bool = False
+    """Whether bodies may touch each other."""
     notes: tuple[str, ...] = ()
     """Sentences on what is not shown."""
 
@@ -123,7 +126,7 @@ def scene_of(
         model.name, model.link_names, solids, trails, wires_of(model), tuple(takes),
         planes or (Plane(np.array([0.0, 0.0, low[2]])),), bool(planes), centre, high - centre,
         view_of(key_points(solids, trails, poses, _axes)),
-        _newton(model, takes, max(float((high - centre).max()), 1e-6)), notes,
+        _newton(model, takes, max(float((high - centre).max()), 1e-6)), len(pair_rows(model)) > 0, notes,
     )  # fmt: skip
 
 

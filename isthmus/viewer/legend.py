@@ -24,10 +24,11 @@ def paragraph(inner: str) -> str:
 def legend(scene: Scene, cell: float, touching: bool) -> str:
     """What each colour is, as HTML; `cell`: width of the squares of the floor [m]; `touching`: with contacts."""
     named = dict.fromkeys(f"{mark.text}: {mark.about}" for mark in scene.wires)
+    on = "force on the first body of a pair" if scene.has_pairs else "force"
     rows = [
         (BLUE, "simulated"),
         (INK + "70", "ghost: measured, or before a change"),
-        *([(VERMILION, f"force; 0.1 m is {plain(0.1 / scene.newton, 2)} N")] if touching else []),
+        *([(VERMILION, f"{on}; 0.1 m is {plain(0.1 / scene.newton, 2)} N")] if touching else []),
         *((PURPLE, text) for text in named),
     ]
     dot = "display:inline-block;width:0.8em;height:0.8em;border-radius:50%;margin-right:0.6em"

@@ -33,6 +33,7 @@ from isthmus.scene.along import (
 from isthmus.scene.scene import Take
 from isthmus.simulate.rollout import rollout
 from isthmus.simulate.standing import on_the_ground
+from isthmus.simulate.touching import warn_if_deep
 
 RATE, LONGEST = 60.0, 3000
 """Pictures each second, and of one motion, at most."""
@@ -137,7 +138,7 @@ def of_motion(model: Model, motion: Motion, *, ghost: Motion | None = None) -> W
     every = max(1, round(1.0 / (RATE * dt)), -(-len(q) // LONGEST))
     poses = motion.signals.get(POSE)
     seen = poses_along(model, q[::every]) if poses is None else np.asarray(poses)[::every]
-    touching = contacts_in(motion.signals)
+    touching = contacts_in(model, motion.signals)
     if touching is not None:
         touching = Contacts(*(x[::every] for x in touching))
     elif model.contact_kinds and motion.v is not None:
@@ -200,9 +201,14 @@ def titles_of(worlds: Sequence[World]) -> list[str]:
 
 
 def notes_on(worlds: Sequence[World]) -> tuple[str, ...]:
-    """What has to be said about worlds without a motion."""
-    at_rest = any(world.still and floats(world.model) for world in worlds)
-    return (FLOATS,) if at_rest else ()
+    """What has to be said about worlds without a motion: that they rest, or that bodies start inside each other."""
+    at_rest = [(w.model, w.motion.q[0]) for w in worlds if w.still and w.motion is not None]
+    notes = [FLOATS] if any(floats(model) for model, _ in at_rest) else []
+    with warnings.catch_warnings(record=True) as told, jax.enable_x64(True):
+        warnings.simplefilter("always")
+        for model, q in at_rest:
+            warn_if_deep(model, np.asarray(q))
+    return (*notes, *(str(warning.message) for warning in told))
 
 
 # simulated again -------------------------------------------------------------------------------------------------

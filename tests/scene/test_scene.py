@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import isthmus as ist
+from isthmus.report.stage import notes_of
 from isthmus.scene.along import (
     CONTACT,
     Contacts,
@@ -83,13 +84,29 @@ def test_poses_are_those_that_a_rollout_records(toss):
 
 
 def test_contact_forces_carry_the_weight_of_a_body_at_rest(toss):
-    found = contacts_in(toss.signals)
+    found = contacts_in(BALL, toss.signals)
     assert found is not None
     weight = -float(BALL.gravity[2] * BALL.link_mass[0])
     total = np.nansum(found.forces, axis=1)
     assert total[0, 2] == 0.0  # it still falls
     np.testing.assert_allclose(total[-2], [0, 0, weight], atol=0.02 * weight)
-    assert contacts_in({}) is None
+    assert contacts_in(BALL, {}) is None
+
+
+@pytest.mark.parametrize("names", [("table", "ball"), ("ball", "table")])
+def test_the_force_of_a_pair_is_drawn_on_the_body_that_can_move(names):
+    robot = ist.Builder("ball")
+    robot.add_link("ball", mass=1.0, inertia=(1e-3,) * 3)
+    robot.add_joint_free("flight", None, "ball")
+    robot.add_shape_sphere("ball", 0.1, name="ball")
+    robot.add_shape_box(None, (1.0, 1.0, 0.1), name="table")
+    model = ist.with_contact(robot.model(), [], pairs=[names])
+    q = np.array([[0.0, 0.0, 0.2, 1.0, 0.0, 0.0, 0.0]])
+    found = contacts_at(model, q, np.zeros((1, 6)), ist.Control(), DT)
+    assert found is not None
+    np.testing.assert_allclose(found.forces, [[[0.0, 0.0, 9.81]]], rtol=1e-4)
+    (note,) = notes_of(scene_of(model, [Take("", DT, poses_along(model, q), None, found)], most=9))
+    assert "of two bodies on the first of the pair" in note
 
 
 def test_contacts_without_a_record_are_those_of_one_step_from_each_row(toss):
@@ -97,7 +114,7 @@ def test_contacts_without_a_record_are_those_of_one_step_from_each_row(toss):
     away = np.abs(v - toss.v).max(axis=1) > 1e-6
     assert away.sum() <= 2  # the first row, and that of the impact within a step
     again = contacts_at(BALL, toss.q, toss.v, ist.Control(), DT)
-    recorded = contacts_in(toss.signals)
+    recorded = contacts_in(BALL, toss.signals)
     assert again is not None
     assert recorded is not None
     np.testing.assert_allclose(again.forces[:-1], recorded.forces[:-1], atol=1e-6)
@@ -151,7 +168,7 @@ def test_a_page_of_a_large_robot_stays_within_its_bytes():
 
 
 def test_the_json_of_a_scene_has_every_number_that_the_player_reads(toss):
-    found = contacts_in(toss.signals)
+    found = contacts_in(BALL, toss.signals)
     assert found is not None
     take = Take("toss", DT, toss.signals["link/pose"], None, Contacts(*found))
     data = json.loads(as_json(scene_of(BALL, [take], most=100)))

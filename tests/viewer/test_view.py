@@ -13,7 +13,7 @@ import isthmus as ist
 from isthmus.errors import BadMotion, BadOption, MissingExtra
 from isthmus.viewer.panel import Panel
 from isthmus.viewer.viewer import Viewer
-from isthmus.viewer.worlds import FLOATS, simulated, still, titles_of, worlds_of
+from isthmus.viewer.worlds import FLOATS, notes_on, simulated, still, titles_of, worlds_of
 from tests.report.fits import real
 from tests.scene.test_scene import ball
 
@@ -240,3 +240,14 @@ def _received(browser) -> bytes:
             found.append(zstandard.decompress(packed))
     except TimeoutError:
         return b"".join(found)
+
+
+def test_bodies_that_start_inside_each_other_are_named_under_the_picture():
+    robot = ist.Builder("two")
+    for name in ("a", "b"):
+        robot.add_link(name, mass=1.0, inertia=(1e-2,) * 3)
+        robot.add_joint_free(f"{name}_flight", None, name)
+        robot.add_shape_sphere(name, 0.1, name=name)
+    model = ist.with_contact(robot.model(), [], pairs=("a", "b"))
+    (note,) = notes_on(worlds_of(model, None, None))
+    assert "'a' 0.2 m deep in 'b', which will throw it out" in note

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float
 
 from isthmus.contact.moving_as import moving_as
 from isthmus.contact.pairs.closed import UP, unit
-from isthmus.contact.pairs.patches import moving
+from isthmus.contact.pairs.patches import exactly, moving
 from isthmus.contact.pairs.solids import Solid
 from isthmus.spatial.products import mv
 from isthmus.spatial.vectors import cross
@@ -64,15 +64,17 @@ class Simplex(eqx.Module):
 
 def nearest(a: Solid, b: Solid) -> tuple[AnyArray, AnyArray, AnyArray]:
     """As the functions in `closed.py`."""
-    found, n, shift = _found(*jax.lax.stop_gradient((a, b)))
-    order = jnp.argsort(-found.weights)
-    codes, weights = found.codes[order], found.weights[order]
+    ended, n, shift = _found(*jax.lax.stop_gradient((a, b)))
+    order = jnp.argsort(-ended.weights)
+    codes, weights = ended.codes[order], ended.weights[order]
     on_a = jnp.stack([a.at(codes[k, :3]) for k in range(3)])
     on_b = jnp.stack([b.at(codes[k, 3:]) for k in range(3)])
     if "cylinder" in (a.kind, b.kind):
-        turned, p, q = moving(a, b, n, on_a, on_b, weights)
-        mean = lambda points: jnp.sum(weights[:, None] * points, axis=0)
-        return moving_as(n, turned), moving_as(mean(on_a), p), moving_as(mean(on_b), q)
+        apart = ~jnp.any(shift != 0.0)
+        *found, known = jax.lax.stop_gradient(exactly(a, b, n, on_a, on_b, weights, apart))
+        same = moving(a, b, found[0], on_a, on_b, weights, known)
+        n, p, q = (moving_as(x, y) for x, y in zip(found, same, strict=True))
+        return n, p, q
     weights = moving_as(weights, _weights(on_a - on_b, weights, shift))
     mean = lambda points: jnp.sum(weights[:, None] * points, axis=0)
     again = _normal(on_a - on_b - shift[None], weights, n)

@@ -70,6 +70,53 @@ def test_a_pair_that_is_named_replaces_that_of_the_file(arm):
     assert model.get("contact/lower+ball/friction") == 0.5
 
 
+BALLS = """<mujoco><worldbody>
+<body name="a"><freejoint/><geom name="a" size="0.1" {0}/></body>
+<body name="b" pos="0 0 0.19"><freejoint/><geom name="b" size="0.1" {1}/></body></worldbody>{2}</mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "more"),
+    [
+        ("", "", ""), ('friction="2"', 'friction="0.3"', ""), ('friction="0.2"', 'friction="0.3"', ""),
+        ('friction="2"', 'friction="0.3" priority="1"', ""), ('condim="1"', 'condim="1"', ""),
+        ('condim="1"', 'friction="0.3"', ""), ('condim="1" priority="1"', "", ""),
+        ("", "", '<contact><pair geom1="b" geom2="a" friction="0.05 0.05"/></contact>'),
+    ],
+)  # fmt: skip
+def test_the_friction_of_two_geoms_that_are_asked_for_is_what_mujoco_combines(a, b, more, tmp_path):
+    path = tmp_path / "balls.xml"
+    path.write_text(BALLS.format(a, b, more))
+    m = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(m)
+    mujoco.mj_forward(m, data)
+    (met,) = data.contact
+    theirs = met.friction[0] if met.dim > 1 else 0.0
+    friction = lambda **given: ist.load(path, **given).get("contact/a+b/friction").item()
+    for given in ({}, {"contact": "impulse", "ground": True}, {"contact": False}):
+        assert friction(pairs=[("*a", "b")], **given) == theirs
+    assert friction(pairs=ist.Pair("a", "b", friction=0.7)) == 0.7
+    own = friction(pairs=[("*a", "b")], contact=[ist.Contact(shapes="a", friction=0.6)], ground=0.0)
+    assert own == (
+        theirs if more else 0.6
+    )  # a pair of the file is nearer than the material of a shape
+
+
+def test_numbers_of_two_links_of_a_urdf_count_where_they_touch(tmp_path):
+    link = lambda name, said: (
+        f"""<link name="{name}"><contact>{said}</contact><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"
+        ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><sphere radius="0.1"/></geometry></collision></link>"""
+    )
+    first = '<lateral_friction value="0.3"/><restitution value="0.2"/>'
+    text = link("a", first) + link("b", '<lateral_friction value="0.1"/>')
+    joint = '<joint name="j" type="floating"><parent link="a"/><child link="b"/></joint>'
+    path = tmp_path / "two.urdf"
+    path.write_text(f'<robot name="two">{text}{joint}</robot>')
+    model = ist.load(path, pairs=[("a", "b")])
+    assert model.get("contact/a_shape+b_shape/friction").item() == 0.3
+    assert model.get("contact/a_shape+b_shape/restitution").item() == 0.2
+
+
 def test_numbers_of_a_pair_without_meaning_here_are_named_once(arm):
     arm.write_text(FILE.format(more='margin="0.01" solref="0.1 1"'))
     with pytest.warns(

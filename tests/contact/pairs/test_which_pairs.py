@@ -12,6 +12,7 @@ from isthmus.contact.pairs.manifold import FAR
 from isthmus.errors import (
     BadArgument,
     BadModel,
+    BadOption,
     DescriptionWarning,
     IsthmusError,
     UnknownName,
@@ -50,6 +51,23 @@ def test_patterns_leave_out_neighbours_and_what_is_welded_together():
     assert frozenset(("upper", "table")) in found  # what hangs on the world may touch it
     assert MODEL.pairs("finger*", "ball") == (("finger1", "ball"), ("finger2", "ball"))
     assert MODEL.pairs("upper", "lower") == (("upper", "lower"),)  # by name: as asked for
+
+
+def test_the_base_of_an_arm_is_a_neighbour_of_its_first_link_and_what_stands_beside_is_not():
+    robot = ist.Builder("cell")
+    for name, kind, parent in (
+        ("room", "fixed", None), ("base", "fixed", "room"), ("mount", "fixed", "base"),
+        ("upper", "revolute", "mount"), ("lower", "revolute", "upper"),
+        ("table", "fixed", "room"), ("cube", "free", "table"), ("lamp", "revolute", "room"),
+    ):  # fmt: skip
+        robot.add_link(name, mass=1.0, inertia=BALL)
+        getattr(robot, f"add_joint_{kind}")(f"to_{name}", parent, name)
+        if name not in ("room", "mount"):
+            robot.add_shape_sphere(name, 0.1, name=name)
+    found = {frozenset(pair) for pair in robot.model().pairs()}
+    assert not found & {frozenset(("base", "upper")), frozenset(("base", "table"))}
+    for pair in ("base lower", "upper table", "table cube", "table lamp", "base lamp"):
+        assert frozenset(pair.split()) in found
 
 
 def test_a_link_stands_for_all_of_its_shapes():
@@ -156,14 +174,34 @@ def test_a_hull_with_many_corners_is_thinned_and_that_is_said():
         ([("fingre*", "ball")], UnknownName, "no shape or link is called 'fingre*'"),
         ([("finger3", "ball")], UnknownName, "Did you mean 'finger"),
         ([("finger1",)], IsthmusError, "pairs"),
+        (
+            "ball",
+            BadArgument,
+            "pairs must be True, an ist.Pair, two names or patterns, or a list of these",
+        ),
+        (
+            ["finger1", "ball", "hand"],
+            BadOption,
+            "pairs: a pair is ist.Pair(first, second) or two names",
+        ),
+        (
+            ("ground", "ball"),
+            BadModel,
+            "'ground' is a plane: shapes touch it by `contact` (--contact)",
+        ),
         ([ist.Pair("finger1", "ball", friction=-1.0)], BadModel, "'contact/friction' cannot be -1"),
     ],
 )
 def test_what_makes_no_pair_is_refused_in_one_sentence(pairs, error, words):
     with pytest.raises(error) as caught:
-        ist.with_contact(MODEL, [], pairs=pairs)
+        ist.with_contact(MODEL, [], pairs=pairs, ground=ist.Ground())
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_two_names_alone_are_one_pair():
+    rows = ist.with_contact(MODEL, [], pairs=("finger*", "ball")).rows("contact")
+    assert [*rows] == ["finger1+ball", "finger2+ball"]
 
 
 def test_a_link_without_a_shape_is_called_so():
