@@ -8,12 +8,14 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 import isthmus as ist
-from isthmus.cli.models import Base, Packages, Repair, load_model
+from isthmus.cli.models import Base, Contacts, Height, Packages, Pairs, Repair, load_model
 from isthmus.cli.numbers import positive
 from isthmus.cli.output import in_background, show, working
 from isthmus.errors import BadOption
 
 MAX_STEPS = 100_000
+DEPTH = 1e-6
+"""How deep [m] free bodies start in the ground, so that they touch it on either side of a small change."""
 COLOURS = {"agrees": "green", "no effect": "dim", "kink here": "yellow", "WRONG": "bold red"}
 
 
@@ -33,9 +35,15 @@ class Check:
     seed: Annotated[int, arg(metavar="N")] = 0
     """Of the random state and controls."""
     start: Literal["random", "neutral"] = "random"
-    """neutral: all joints at their neutral positions, at rest, with no controls."""
+    """neutral: all joints at their neutral positions, at rest, with no controls. Free bodies start on the ground."""
     base: Base = "fixed"
     """Whether the root link of a URDF is welded to the world or moves freely."""
+    ground: Height = None
+    """Put a horizontal plane at this height [m], which the model touches."""
+    contact: Contacts = ()
+    """What touches the ground, and how, as in 'isthmus simulate'."""
+    pair: Pairs = ()
+    """Shapes that touch each other, as in 'isthmus simulate'."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
     packages: Packages = ()
@@ -48,7 +56,9 @@ class Check:
             raise BadOption(f"--steps must be from 1 to {MAX_STEPS}, not {self.steps}.")
         if not 0 <= self.seed < 2**63:
             raise BadOption(f"--seed must be a whole number from 0, not {self.seed}.")
-        model = load_model(self.file, self.base, self.repair, packages=self.packages)
+        model = load_model(
+            self.file, self.base, self.repair, self.ground, self.packages, self.contact, self.pair
+        )
 
         def work() -> Any:
             state, controls = _start(model, self.start, self.seed, self.steps)
@@ -68,12 +78,16 @@ def _start(model: ist.Model, start: str, seed: int, steps: int) -> tuple[ist.Sta
     from isthmus import draws, native
     from isthmus.cli.parts import held
     from isthmus.dynamics.crba import mass_matrix
+    from isthmus.simulate.standing import on_the_ground
+
+    def standing(state: ist.State) -> ist.State:
+        return dataclasses.replace(state, q=on_the_ground(model, np.asarray(state.q), depth=DEPTH))
 
     if start == "neutral":
-        state = ist.State.neutral(model)
+        state = standing(ist.State.neutral(model))
         return state, held(model, state, np.zeros((steps, model.dof)))
     key_state, key_control = jax.random.split(jax.random.key(seed))
-    state = ist.State.random(model, key_state)
+    state = standing(ist.State.random(model, key_state))
     wanted = draws.normal(key_control, (model.dof,))
     needed = native.compile(lambda m, q, a: mass_matrix(m, q) @ a, model, state.q, wanted)
     torque = np.array(needed(model, state.q, wanted))

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 import isthmus as ist
-from isthmus.cli.models import Base, Packages, Repair, load_model
+from isthmus.cli.models import Base, Contacts, Height, Packages, Pairs, Repair, load_model
 from isthmus.cli.numbers import positive
 from isthmus.cli.output import in_background, target, working
 from isthmus.cli.simulate import MAX_SUBSTEPS, Integrator
@@ -44,6 +44,12 @@ class Export:
     """Parts of each step."""
     base: Base = "fixed"
     """Whether the root link of a URDF is welded to the world or moves freely."""
+    ground: Height = None
+    """Put a horizontal plane at this height [m], which the model touches."""
+    contact: Contacts = ()
+    """What touches the ground, and how, as in 'isthmus simulate'."""
+    pair: Pairs = ()
+    """Shapes that touch each other, as in 'isthmus simulate'."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
     packages: Packages = ()
@@ -52,7 +58,9 @@ class Export:
     def run(self) -> int:
         """Writes it, and says what was written."""
         self._refuse_what_is_for_c()
-        model = load_model(self.file, self.base, self.repair, packages=self.packages)
+        model = load_model(
+            self.file, self.base, self.repair, self.ground, self.packages, self.contact, self.pair
+        )
         for line in WRITERS[self.to](self, model):
             print(line)
         return 0

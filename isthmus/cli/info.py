@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
 import isthmus as ist
-from isthmus.cli.models import Base, Packages, Repair, load_model
+from isthmus.cli.models import Base, Contacts, Height, Packages, Pairs, Repair, load_model
 from isthmus.cli.output import show, show_json
 
 
@@ -22,6 +23,12 @@ class Info:
     """Print all of it as JSON."""
     base: Base = "fixed"
     """Whether the root link of a URDF is welded to the world or moves freely."""
+    ground: Height = None
+    """Put a horizontal plane at this height [m], which the model touches."""
+    contact: Contacts = ()
+    """What touches the ground, and how, as in 'isthmus simulate'."""
+    pair: Pairs = ()
+    """Shapes that touch each other, as in 'isthmus simulate'."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""
     packages: Packages = ()
@@ -29,7 +36,9 @@ class Info:
 
     def run(self) -> int:
         """Prints the description of the model."""
-        model = load_model(self.file, self.base, self.repair, packages=self.packages)
+        model = load_model(
+            self.file, self.base, self.repair, self.ground, self.packages, self.contact, self.pair
+        )
         if self.json:
             show_json(as_data(model))
         else:
@@ -57,6 +66,7 @@ def as_data(model: ist.Model) -> dict[str, Any]:
             {"name": name, "link": model.link_names[link] if link >= 0 else None}
             for name, link in zip(model.point_names, model.point_links, strict=True)
         ],
+        "contacts": [_contact(model, name, rows) for name, rows in model.rows("contact").items()],
         "networks": [_network(wired) for wired in model.networks],
         "signals": _signals(model),
     }
@@ -73,6 +83,17 @@ def _joint(model: ist.Model, i: int) -> dict[str, Any]:
         "v": list(model.layout.v_own[i]),
         "mimics": None if source is None else model.joint_names[source],
         "prescribed": i in model.prescribed,
+    }
+
+
+def _contact(model: ist.Model, name: str, rows: Sequence[int]) -> dict[str, Any]:
+    touched = dict.fromkeys(model.shape_names[model.contact_planes[r]] for r in rows)
+    return {
+        "name": name,
+        "shape": model.shape_names[model.contact_shapes[rows[0]]],
+        "touches": list(touched),
+        "points": len(rows),
+        "kind": model.contact_kinds[rows[0]],
     }
 
 

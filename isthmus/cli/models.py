@@ -20,6 +20,9 @@ FITTED = "model.safetensors"
 Base = Literal["fixed", "free"]
 Repair = Literal["none", "nearest"]
 Packages = Annotated[tuple[str, ...], arg(metavar="FOLDER …", help_behavior_hint="")]
+Height = Annotated[float | None, arg(metavar="HEIGHT", help_behavior_hint="")]
+Contacts = Annotated[tuple[str, ...], arg(metavar="WHAT …", help_behavior_hint="")]
+Pairs = Annotated[tuple[str, ...], arg(metavar="FIRST+SECOND …", help_behavior_hint="")]
 
 
 def load_model(
@@ -76,6 +79,10 @@ def _pairs(texts: Sequence[str]) -> Any:
     for text in texts:
         names, _, numbers = text.partition(",")
         first, plus, second = names.partition("+")
+        if not plus and "=" not in names:
+            raise BadOption(
+                f"--pair {text!r} names no two shapes: write FIRST+SECOND, names or patterns such as 'finger*+cube'."
+            )
         named = {"first": first.strip(), "second": second.strip()}
         given = {key: name for key, name in named.items() if name}
         tables.append(given | _table(numbers) if plus else _table(text))

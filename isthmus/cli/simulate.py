@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 import isthmus as ist
-from isthmus.cli.models import Base, Packages, Repair, load_model
+from isthmus.cli.models import Base, Contacts, Height, Packages, Pairs, Repair, load_model
 from isthmus.cli.numbers import named_numbers, positive
 from isthmus.cli.output import in_background, say, target, working
 from isthmus.errors import BadOption
@@ -62,12 +62,12 @@ class Simulate:
     """Parts of each step."""
     base: Base = "fixed"
     """Whether the root link of a URDF is welded to the world or moves freely."""
-    ground: Annotated[float | None, arg(metavar="HEIGHT", help_behavior_hint="")] = None
+    ground: Height = None
     """Put a horizontal plane at this height [m], which the model touches."""
-    contact: Annotated[tuple[str, ...], arg(metavar="WHAT …", help_behavior_hint="")] = ()
+    contact: Contacts = ()
     """What touches the ground, and how: impulse, penalty, shapes or links such as '*_foot', or several of
     shapes=*_foot,kind=penalty,friction=0.9; unless given, links that carry no others, by impulses."""
-    pair: Annotated[tuple[str, ...], arg(metavar="FIRST+SECOND …", help_behavior_hint="")] = ()
+    pair: Pairs = ()
     """Shapes that touch each other, by names or patterns: 'finger*+cube', or finger*+cube,kind=penalty,friction=0.9;
     '*+*' for all that may."""
     repair: Repair = "none"

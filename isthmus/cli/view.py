@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from isthmus.cli.models import Base, Packages, Repair
+from isthmus.cli.models import Base, Contacts, Height, Packages, Pairs, Repair
 from isthmus.cli.output import Refused
 
 NEEDS = "'isthmus view' needs a FILE: a URDF or MJCF file, a saved model, library:NAME, or the folder of a fit."
@@ -32,11 +32,11 @@ class View:
     """Do not open a browser, as on a robot's computer: the address is printed."""
     base: Base = "fixed"
     """Whether the root link of a URDF is welded to the world or moves freely."""
-    ground: Annotated[float | None, arg(metavar="HEIGHT", help_behavior_hint="")] = None
+    ground: Height = None
     """Put a horizontal plane at this height [m], which the model touches."""
-    contact: Annotated[tuple[str, ...], arg(metavar="WHAT …", help_behavior_hint="")] = ()
+    contact: Contacts = ()
     """What touches the ground, and how, as in 'isthmus simulate'."""
-    pair: Annotated[tuple[str, ...], arg(metavar="FIRST+SECOND …", help_behavior_hint="")] = ()
+    pair: Pairs = ()
     """Shapes that touch each other, as in 'isthmus simulate'."""
     repair: Repair = "none"
     """nearest: replace impossible inertias by the nearest possible ones."""

@@ -13,12 +13,17 @@ from isthmus.spatial import rotations
 
 STEEP = 0.1
 """Height of a plane's normal up to which it is a wall."""
+NEAR = 1e-9
+"""A body that is so near [m] to the ground stands on it."""
 
 
-def on_the_ground(model: Model, q: np.ndarray, kept: Collection[int] = ()) -> np.ndarray:
+def on_the_ground(
+    model: Model, q: np.ndarray, kept: Collection[int] = (), *, depth: float = 0.0
+) -> np.ndarray:
     """The coordinates `q` (nq,), with free bodies that are in the ground lifted until they stand on it.
 
-    Contacts with planes count, except those with walls. `kept`: joints that stay where they are.
+    Contacts with planes count, except those with walls. `kept`: joints that stay where they are. `depth`: how deep [m]
+    bodies that stand on the ground are in it.
     """
     bodies = _free_bodies(model, kept)
     if not bodies or not model.contact_kinds:
@@ -28,9 +33,12 @@ def on_the_ground(model: Model, q: np.ndarray, kept: Collection[int] = ()) -> np
         return q
     found, lift = np.array(q, dtype=np.float64), _lifts(model, np.asarray(run(model, q)[0]))
     for root, links in bodies.items():
-        start, up = model.layout.q_own[root][0], max((lift[i] for i in links), default=0.0)
+        start, up = model.layout.q_own[root][0], max((lift[i] for i in links), default=-np.inf)
+        if up < -NEAR:
+            continue
         turn = np.asarray(rotations.matrix(np.asarray(model.joint_orientation[root], np.float64)))
-        found[start : start + 3] += up * turn[2]  # the world's z, in the frame of the joint
+        # along the world's z, in the frame of the joint
+        found[start : start + 3] += (max(up, 0.0) - depth) * turn[2]
     return found
 
 
@@ -46,8 +54,8 @@ def _free_bodies(model: Model, kept: Collection[int]) -> dict[int, list[int]]:
 
 
 def _lifts(model: Model, depth: np.ndarray) -> np.ndarray:
-    """How far each link is in the ground, upwards [m], by the depths of the contacts."""
-    lift = np.zeros(len(model.parents))
+    """How far each link is in the ground, upwards [m], by the depths of the contacts; -inf: nothing is below it."""
+    lift = np.full(len(model.parents), -np.inf)
     for shape, other, below in zip(model.contact_shapes, model.contact_planes, depth, strict=True):
         turn = np.asarray(model.shape_orientation[other], dtype=np.float64)
         normal = np.asarray(rotations.matrix(turn))[:, 2]

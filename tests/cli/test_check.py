@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import jax
 import numpy as np
 import pytest
@@ -48,6 +50,21 @@ def test_seed_steps_and_start_reach_the_check(monkeypatch):
     assert all(
         np.shape(arguments[2].torque) == (3, 2) and arguments[3] == 0.02 for arguments in heard
     )
+
+
+BALL = """<robot name="ball"><link name="ball"><inertial><mass value="1"/>
+  <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>"""
+
+
+def test_derivatives_of_a_body_on_the_ground_are_right(tmp_path, capsys):
+    """It starts a little in the ground: where it only just touches, derivatives differ on either side."""
+    (tmp_path / "ball.urdf").write_text(BALL, encoding="utf-8")
+    words = ["--base", "free", "--ground", "0", "--start", "neutral", "--steps", "4"]
+    assert main(["check", str(tmp_path / "ball.urdf"), *words]) == 0
+    shown = capsys.readouterr().out
+    assert "every derivative is right" in shown
+    assert re.search(r"shape/size +agrees", shown)
 
 
 def test_the_controls_accelerate_every_joint_by_about_one():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import isthmus as ist
@@ -65,6 +66,15 @@ def test_export_writes_the_mechanism_for_other_programs(to, tmp_path, monkeypatc
     name = {"urdf": "cart_pole.urdf", "mjcf": "cart_pole.xml"}[to]
     assert (said.err, said.out.splitlines()[0]) == ("", f"wrote {name}")
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_contacts_that_are_asked_for_are_exported(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["--ground", "0", "--contact", "shapes=*_foot,friction=0.7"]
+    assert main(["export", "library:quadruped", "--to", "mjcf", *words]) == 0
+    again = ist.load(tmp_path / "quadruped.xml")
+    assert len(again.contact_kinds) == 4
+    np.testing.assert_allclose(again.contact_friction, 0.7)
 
 
 def test_what_a_format_has_not_is_one_line_beside_the_result(tmp_path, monkeypatch, capsys):

@@ -58,6 +58,20 @@ def test_json_holds_all_of_it(capsys):
         assert (signal["unit"], signal["meaning"]) == (spec.unit, spec.meaning)
 
 
+def test_contacts_that_are_asked_for_are_listed(capsys):
+    feet = ["--ground", "0", "--contact", "shapes=*_foot,friction=0.7"]
+    words = ["info", "library:quadruped", *feet, "--pair", "FR_thigh+FL_thigh"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert "contact RL_foot on ground: 1 point, impulse" in shown
+    assert "pair FR_thigh_box_0 and FL_thigh_box_0: 4 points, impulse" in shown
+    assert main([*words, "--json"]) == 0
+    *feet, thighs = json.loads(capsys.readouterr().out)["contacts"]
+    assert [foot["shape"] for foot in feet] == ["FR_foot", "FL_foot", "RR_foot", "RL_foot"]
+    assert (thighs["shape"], thighs["touches"]) == ("FR_thigh_box_0", ["FL_thigh_box_0"])
+    assert (feet[0]["touches"], thighs["points"]) == (["ground"], 4)
+
+
 @pytest.fixture
 def saved(key, tmp_path) -> str:
     """A file with a pendulum that has two networks."""

@@ -162,10 +162,7 @@ def test_every_integrator_can_be_chosen():
         (["--control", "nowhere.csv"], "there is no file 'nowhere.csv'"),
         (["--base", "free"], "are for files"),
         (["--contact", "penalty"], "has no ground to touch"),
-        (
-            ["--pair", "finger"],
-            "--pair 1 does not know 'finger'. --pair 1 has no first and no second; name two shapes",
-        ),
+        (["--pair", "finger"], "--pair 'finger' names no two shapes: write FIRST+SECOND"),
         (["--pair", "finger+"], "--pair 1 has no second; name two shapes"),
         (["--pair", "finger+cube,glue=1"], "--pair 1 does not know 'glue'"),
         (["--pair", "finger+cube"], "no shape or link is called 'finger'"),

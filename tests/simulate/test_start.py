@@ -61,6 +61,10 @@ def test_free_bodies_in_the_ground_are_lifted_until_they_stand_on_it():
     standing[0] = 0.5 + 0.2
     np.testing.assert_allclose(on_the_ground(model, q), standing, atol=1e-12)
     np.testing.assert_array_equal(on_the_ground(model, q, kept=[model.joint("large")]), q)
+    deeper = standing - 1e-3 * (
+        np.arange(model.nq) == 0
+    )  # those that stand there; the other one flies
+    np.testing.assert_allclose(on_the_ground(model, standing, depth=1e-3), deeper, atol=1e-12)
 
 
 def test_bodies_that_touch_nothing_stay_where_they_are():
