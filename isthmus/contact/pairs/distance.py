@@ -28,7 +28,10 @@ ROUNDS, MOVES = 60, 60
 EXACT = 1e-10
 """Share of the size by which a distance may be off."""
 DEEP, VERY_DEEP = 0.003, 0.1
-"""Shares of the size: below the first, one search for the way out is enough."""
+"""Shares of the size: in overlaps below the first, only likely guesses of the way out are followed."""
+LIKELY = 0.1
+"""Share of the size by which a likely guess is longer than the best way at most: where faces and edges meet, hardly any
+guess is likely, where two corners overlap, several are."""
 STARTS, APART = (np.int32(30), np.int32(12)), (0.97, 0.9)
 """Most searches for the way out of a very deep and of a deep overlap, and the cosine of the angle between starts."""
 GAP = 0.02
@@ -222,11 +225,17 @@ def _moved_out(
         found = _least_way(a, b, way, guesses[row], ended, size)
         better = found[1] < best[1]
         best = jax.tree.map(lambda x, y: jnp.where(better, x, y), found, best)
-        return tries + 1, open_ & (mv(guesses, guesses[row]) < apart), best
+        near = jnp.where(best[1] > DEEP * size, apart, APART[0])
+        return tries + 1, open_ & (mv(guesses, guesses[row]) < near), best
 
     before = (guesses[0], jnp.full_like(size, jnp.inf), ended, guesses[0])
     first = (jnp.zeros((), np.int32), jnp.isfinite(ways), before)
-    more = lambda state: (state[0] < starts) & (state[2][1] > DEEP * size) & jnp.any(state[1])
+
+    def more(state: tuple) -> AnyArray:
+        tries, open_, best = state
+        likely = (best[1] > DEEP * size) | (ways < best[1] + LIKELY * size)
+        return (tries < starts) & jnp.any(open_ & likely)
+
     n, _, found, shift = jax.lax.while_loop(more, start, first)[2]
     return found, n, shift
 

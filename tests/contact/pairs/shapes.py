@@ -130,15 +130,39 @@ def overlap_along(first: str, second: str, pose: Any, n: np.ndarray) -> float:
     return reach(first, turn, -n) + reach(second, other, n) + float(n @ place)
 
 
+def corner_poses(first: str, second: str, count: int, seed: int = 0) -> tuple[np.ndarray, ...]:
+    """The same of two shapes whose farthest points along a line overlap by at most 0.3 % of their size."""
+    rng = np.random.default_rng(seed)
+    unit = lambda x: x / np.linalg.norm(x, axis=1)[:, None]
+    turns, others, along = (unit(rng.normal(size=(count, k))) for k in (4, 4, 3))
+    depth = rng.uniform(1e-5, 3e-3, count) * (bound(first) + bound(second))
+    places = np.empty((count, 3))
+    for i, d in enumerate(along):
+        one, two = (Rotation.from_quat(x[i], scalar_first=True) for x in (turns, others))
+        tips = (
+            one.apply(_tip(first, one.inv().apply(d))),
+            two.apply(_tip(second, two.inv().apply(-d))),
+        )
+        places[i] = tips[0] - tips[1] - depth[i] * d
+    return turns, others, places
+
+
 def _reach(kind: str, d: np.ndarray) -> float:
+    return float(d @ _tip(kind, d))
+
+
+def _tip(kind: str, d: np.ndarray) -> np.ndarray:
+    """The farthest point along a vector [m]."""
     a, b, _ = SIZES[kind]
+    up = np.array([0.0, 0.0, b * np.sign(d[2])])
     match kind:
         case "sphere":
-            return a * np.linalg.norm(d)
+            return a * d / np.linalg.norm(d)
         case "capsule":
-            return a * np.linalg.norm(d) + b * abs(d[2])
+            return a * d / np.linalg.norm(d) + up
         case "box":
-            return np.abs(d) @ SIZES[kind]
+            return np.sign(d) * SIZES["box"]
         case "cylinder":
-            return a * np.hypot(d[0], d[1]) + b * abs(d[2])
-    return float(np.max(HULL @ d))
+            across = np.hypot(d[0], d[1])
+            return np.array([*(a * d[:2] / across if across > 0.0 else d[:2]), up[2]])
+    return HULL[np.argmax(HULL @ d)]
