@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus.model.model import Model
 from isthmus.motion.motion import CONTROL, Motion
-from isthmus.study.begin_noise import noise_lines, noises, scatter, usual_range
+from isthmus.study.begin_noise import Noise, noise_lines, noises, scatter, usual_range
 
 LOSSES = ("windows", "multiple_shooting", "one_step", "whole_run")
 """Kinds of losses, to choose from."""
@@ -27,12 +27,7 @@ def loss_text(model: Model, motions: Sequence[Motion]) -> str:
         return _torque_loss(motions)
     steps, dt = _window(motions)
     kinds = noises(model, motions)
-    shooting = any(m.v is None for m in motions)
-    why = (
-        "velocities were not measured: starts are free"
-        if shooting
-        else "each window starts as measured"
-    )
+    shooting, why, reasons = _starts(motions, kinds, steps * dt)
     kind = "multiple_shooting" if shooting else "windows"
     others = ", ".join(k for k in LOSSES if k != kind)
     if _has_every_torque(model, motions):
@@ -40,6 +35,7 @@ def loss_text(model: Model, motions: Sequence[Motion]) -> str:
     return "\n".join(
         [
             "# What is compared, over which stretches (docs/identify.md)",
+            *reasons,
             "[loss]",
             f'kind = "{kind}"  # {why}; or {others}',
             f"steps = {steps}  # {steps * dt:.3g} s",
@@ -48,6 +44,32 @@ def loss_text(model: Model, motions: Sequence[Motion]) -> str:
             "# huber = 3.0  # beyond so many deviations, differences count less",
         ]
     )
+
+
+def _starts(
+    motions: Sequence[Motion], kinds: Sequence[Noise], span: float
+) -> tuple[bool, str, list[str]]:
+    """Whether windows of `span` [s] need free starts, why, and comments with the estimate behind that.
+
+    A velocity that is measured with an error moves the end of a window by that error times its length, and this bias is
+    the same in all rows of a window: beyond the noise of the positions, free starts are better.
+    """
+    if any(m.v is None for m in motions):
+        return True, "velocities were not measured: starts are free", []
+    known = [k for k in kinds if k.velocity > 0.0 and k.position > 0.0]
+    if not known:
+        return False, "each window starts as measured", []
+    worst = max(known, key=lambda k: k.velocity * span / k.position)
+    off, unit = worst.velocity * span, worst.unit
+    shooting = off > worst.position
+    than = "more" if shooting else "less"
+    ending = ", so that starts as measured would bias estimates." if shooting else "."
+    estimate = [
+        f"# The noise of the velocities, about {worst.velocity:.2g} {unit}/s, moves the end of a window by {off:.2g}",
+        f"# {unit}: {than} than the noise of the positions, {worst.position:.2g} {unit}{ending}",
+    ]
+    why = "velocities are noisy: starts are free" if shooting else "each window starts as measured"
+    return shooting, why, estimate
 
 
 def _torque_loss(motions: Sequence[Motion]) -> str:

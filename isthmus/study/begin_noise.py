@@ -40,6 +40,8 @@ class Noise:
     """Of positions, estimated [unit]."""
     least: float
     """The least that is suggested for positions [unit]."""
+    velocity: float
+    """Of velocities [unit/s]; 0: not measured, or without noise."""
 
     @property
     def position(self) -> float:
@@ -59,12 +61,13 @@ def noises(model: Model, motions: Sequence[Motion]) -> list[Noise]:
     units = units_of(model)
     if any(m.q is not None and np.shape(m.q)[1:] != (model.nq,) for m in motions):
         least = LEAST_NOISE * usual_range(motions)
-        return [Noise(units[0] if units else "rad", (), scatter(motions), least)]
+        return [Noise(units[0] if units else "rad", (), scatter(motions), least, 0.0)]
     steps = [
         minus_rows(model, q[1:], q[:-1])
         for m in motions
         if m.q is not None and len(q := np.asarray(m.q)) > DIFFERENCES
     ]
+    speeds = [np.asarray(m.v) for m in motions if m.v is not None]
     spans = ranges(model, motions)
     found = []
     for unit in dict.fromkeys(units):
@@ -73,7 +76,7 @@ def noises(model: Model, motions: Sequence[Motion]) -> list[Noise]:
         found.append(
             Noise(
                 unit, tuple(rows), deviation([s[:, rows] for s in steps], DIFFERENCES - 1),
-                LEAST_NOISE * own,
+                LEAST_NOISE * own, deviation([s[:, rows] for s in speeds], DIFFERENCES),
             )
         )  # fmt: skip
     return found
