@@ -259,7 +259,7 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
             known = known.widened(max(heldout[n][1] / max(e[1], 1e-300) for n, e in errors.items()))
     at_edge, status = edges(parameters, x[:p], starts[0, :p]), outcome.status[outcome.best]
     status = Status.AT_EDGE if at_edge and status is Status.CONVERGED else status
-    useless = useless_derivatives(evaluation, starts, x, status, errors)
+    useless = useless_derivatives(evaluation, starts, x, status, errors) if computed else ""
     status = Status.NO_DERIVATIVES if useless else status
     bent = bend_of_fit(evaluation, x, known.noise) if computed else ""
     rough = computed and status is Status.CONVERGED and (bent or parameters.template.contact_kinds)

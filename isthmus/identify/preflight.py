@@ -14,7 +14,6 @@ from isthmus.identify.answer.alignment import Shift, shifts
 from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.table import columns
 from isthmus.identify.answer.too_long import (
-    USELESS,
     explodes,
     gradient_error,
     too_sensitive,
@@ -119,11 +118,9 @@ def check(evaluation: Evaluation, spans: Sequence[Span]) -> Check:
     with phase("halving the time step"):
         changes = step_change(evaluation, x)
     cost = float(normal.cost[0])
-    explosive = (
-        wrong > USELESS and explodes(cost, normal.gradient[0]) and not evaluation.plan.torque
-    )
+    exploding = explodes(evaluation, x)
     found = Check(
-        evaluation.count, evaluation.data, cost, wrong, effects, moved, *changes, (), explosive
+        evaluation.count, evaluation.data, cost, wrong, effects, moved, *changes, (), exploding
     )
     return dataclasses.replace(found, warnings=tuple(warnings_of(found, evaluation)))
 
@@ -219,7 +216,7 @@ def warnings_of(found: Check, evaluation: Evaluation) -> list[str]:
         if e.name in largest and e.alone < 0.01 and e.effect > 1e-9 * most
     ]
     if found.explodes:
-        lines.append(too_sensitive(evaluation, evaluation.start, found.gradient_error))
+        lines.append(too_sensitive(evaluation, evaluation.start))
     elif found.gradient_error > 1e-3:
         lines.append(
             "the gradient differs from finite differences: is there a kink (contact, dry friction) near the start?"

@@ -72,3 +72,15 @@ def test_a_gradient_that_is_not_finite_is_infinitely_wrong():
     evaluation = double_problem().evaluation
     wrong = np.full(evaluation.size, np.nan)
     assert gradient_error(evaluation, evaluation.start, wrong) == np.inf
+
+
+def test_a_cost_that_explodes_on_one_side_does_not_make_a_wrong_gradient_right(monkeypatch):
+    """Its second difference is so large that next to it any slope seems right."""
+    evaluation = double_problem().evaluation
+    x = evaluation.start
+    aside = np.random.default_rng(0).standard_normal(len(x))  # the first direction that is tried
+    steep = 1e12 * aside
+    one_sided = lambda self, X: np.where((X - x) @ aside > 0.0, 1e16, 1.0)
+    monkeypatch.setattr(type(evaluation), "cost", one_sided)
+    assert gradient_error(evaluation, x, steep) < 0.01
+    assert gradient_error(evaluation, x, steep, near=0.0) > 1.0

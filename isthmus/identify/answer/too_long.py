@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus.identify.answer.quality import Errors, poor_fit
+from isthmus.identify.answer.quality import Errors, blocks, poor_fit, still
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.search import Status
 from isthmus.phases import counted
@@ -23,6 +23,8 @@ ADVISED = 0.03
 """Distance over which the gradient of windows that are advised must be right: a search takes such steps."""
 USELESS = 0.5
 """Share by which a gradient must be off to be of no use."""
+FAR = 1e-3
+"""Error of a prediction, as a share of that of predicting that nothing moves, up to which a simulation is usable."""
 FAIR = 0.1
 """Share by which it may be off at `ADVISED`."""
 MARGIN = 3
@@ -32,11 +34,11 @@ LEAST_STEPS = 5
 
 
 def gradient_error(
-    evaluation: Evaluation, x: np.ndarray, gradient: np.ndarray, h: float = STEP
+    evaluation: Evaluation, x: np.ndarray, gradient: np.ndarray, h: float = STEP, near: float = NEAR
 ) -> float:
     """The compiled gradient against differences of the cost along three directions, relative.
 
-    Relative to the gradient, or, where that vanishes, to what it would be at a distance of `NEAR`. Infinite where a
+    Relative to the gradient, or, where that vanishes, to what it would be at a distance of `near`. Infinite where a
     gradient or a cost is not finite.
     """
     if not np.isfinite(gradient).all():
@@ -50,7 +52,7 @@ def gradient_error(
             return np.inf
         slope, exact = (up - down) / (2.0 * h), float(gradient @ d)
         size = max(abs(exact), 1e-3 * float(np.linalg.norm(gradient)), 1e-9)
-        curved = NEAR * abs(up + down - 2.0 * here) / h**2
+        curved = near * abs(up + down - 2.0 * here) / h**2
         worst = max(worst, abs(slope - exact) / max(size, curved))
     return float(worst)
 
@@ -58,20 +60,20 @@ def gradient_error(
 def useless_derivatives(
     evaluation: Evaluation, starts: np.ndarray, x: np.ndarray, status: Status, errors: Errors
 ) -> str:
-    """A sentence on a search from `starts` to `x` with a poor result, whose derivatives are of no use; else empty."""
+    """A sentence on a search from `starts` that ended at `x` since derivatives are of no use; else empty."""
     if evaluation.plan.torque or status not in (Status.CONVERGED, Status.OUT_OF_STEPS):
         return ""
     unmoved = bool((np.clip(starts, evaluation.low, evaluation.high) == x).all(axis=1).any())
-    poor = bool(poor_fit(evaluation, errors, "fitted"))
-    if not unmoved and not poor:
-        return ""
     done = "no step was accepted" if unmoved else "it came to a standstill"
-    for point in (x, starts[0]):
-        normal = evaluation.normal(point[None])
-        wrong = gradient_error(evaluation, point, normal.gradient[0])
-        if wrong > USELESS and explodes(float(normal.cost[0]), normal.gradient[0]):
-            return f"the search did not converge: {done}, since {too_sensitive(evaluation, point, wrong)}"
-    if wrong > USELESS and unmoved and poor:
+    poor = lambda: bool(poor_fit(evaluation, errors, "fitted"))
+    if explodes(evaluation, x):
+        return f"the search did not converge: {done}, since {too_sensitive(evaluation, x)}"
+    if explodes(evaluation, starts[0]) and poor():
+        return f"the search did not converge: {done}, since {too_sensitive(evaluation, starts[0])}"
+    if not unmoved:
+        return ""
+    wrong = gradient_error(evaluation, x, evaluation.normal(x[None]).gradient[0])
+    if wrong > USELESS and poor():
         return (
             f"the search did not converge: {done}, since the gradient at the start is off by {wrong:.2g} from finite "
             "differences. Start elsewhere (start=), or take ist.CMAES ([search] of a study), which needs none."
@@ -79,13 +81,31 @@ def useless_derivatives(
     return ""
 
 
-def explodes(cost: float, gradient: np.ndarray) -> bool:
-    """Whether a gradient says that the whole loss vanishes within `REACH`, which is no distance for a search."""
-    return not REACH * float(np.linalg.norm(gradient)) <= cost
+def explodes(evaluation: Evaluation, x: np.ndarray) -> bool:
+    """Whether the simulation at `x` is so sensitive that its gradient is of no use.
+
+    Such a gradient says that the whole loss vanishes within `REACH`, which is no distance for a search, and that is not
+    so. A perfect fit, whose loss is next to nothing, is not meant.
+    """
+    normal = evaluation.normal(x[None])
+    cost, gradient = float(normal.cost[0]), normal.gradient[0]
+    if evaluation.plan.torque or REACH * float(np.linalg.norm(gradient)) <= cost:
+        return False
+    wrong = gradient_error(evaluation, x, gradient, near=0.0)
+    return wrong > USELESS and _far_off(evaluation, cost)
 
 
-def too_sensitive(evaluation: Evaluation, x: np.ndarray, wrong: float) -> str:
-    """A sentence on derivatives at `x` that are `wrong` by so much, with windows that would be short enough."""
+def _far_off(evaluation: Evaluation, cost: float) -> bool:
+    """Whether a loss is more than a small part of that of predicting that nothing moves."""
+    resting, weight = still(evaluation), evaluation.windows.weight
+    each = [
+        np.nansum(np.square(resting[c.text] * weight[..., own])) for c, own in blocks(evaluation)
+    ]
+    return not cost <= 0.5 * FAR**2 * float(np.sum(each))
+
+
+def too_sensitive(evaluation: Evaluation, x: np.ndarray) -> str:
+    """A sentence on derivatives at `x` that are of no use, with windows that would be short enough."""
     longest = int(evaluation.windows.steps.max())
     steps = fair_steps(evaluation, x, longest)
     kind, name = "Windows", "windows"
@@ -98,8 +118,8 @@ def too_sensitive(evaluation: Evaluation, x: np.ndarray, wrong: float) -> str:
             f'(kind = "{name}", steps = {steps} under [loss] of a study).'
         )
     return (
-        f"the simulation is so sensitive over {counted(longest, 'step')} that its derivatives are of no use (off by "
-        f"{wrong:.2g} from finite differences). {advice}"
+        f"the simulation is so sensitive over {counted(longest, 'step')} that its derivatives are of no use. "
+        f"{advice}"
     )
 
 
