@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,10 @@ from isthmus.identify.answer.quality import (
     scale_of_torques,
     sign_of_commands,
 )
-from isthmus.identify.answer.sensitivity import Sensitivity, sensitivity, unknown
+from isthmus.identify.answer.reasons import warnings_of
+from isthmus.identify.answer.sensitivity import sensitivity, unknown
 from isthmus.identify.answer.table import as_text, noise_warning, noise_was_given
+from isthmus.identify.answer.too_long import useless_derivatives
 from isthmus.identify.compare import (
     WithoutNetworks,
     compared,
@@ -55,10 +57,6 @@ from isthmus.model.model import Model
 from isthmus.phases import counted, phase
 from isthmus.shown import Shown, behind
 
-MAX_NAMED = 6
-"""Number of doubtful estimates that a warning names; `Fit.doubtful` has all."""
-MIN_RIVAL_CORRELATION = 0.7
-"""Correlation from which on two estimates are hardly told apart."""
 MAX_PARAMETERS_FOR_ERRORS = 100
 """Above this many parameters, and for weights of networks alone, standard errors are computed only if the Gauss-Newton
 matrix already exists."""
@@ -261,6 +259,8 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
             known = known.widened(max(heldout[n][1] / max(e[1], 1e-300) for n, e in errors.items()))
     at_edge, status = edges(parameters, x[:p], starts[0, :p]), outcome.status[outcome.best]
     status = Status.AT_EDGE if at_edge and status is Status.CONVERGED else status
+    useless = useless_derivatives(evaluation, starts, x, status, errors) if computed else ""
+    status = Status.NO_DERIVATIVES if useless else status
     bent = bend_of_fit(evaluation, x, known.noise) if computed else ""
     rough = computed and status is Status.CONVERGED and (bent or parameters.template.contact_kinds)
     at = (evaluation, x, known.errors, known.noise)
@@ -269,6 +269,7 @@ def summarise(problem: Problem, outcome: Outcome, starts: np.ndarray) -> Fit:
     pairs = zip(parameters.names, known.values, known.errors, parameters.units, first, strict=True)
     estimates = {n: Estimate(float(v), float(e), u, float(s)) for n, v, e, u, s in pairs}
     told = (
+        *([useless] if useless else []),
         *at_edge,
         *([lower.sentence] if lower else []),
         *warnings_of(known, estimates, status),
@@ -309,58 +310,6 @@ def _fit_quality(
     elif not torque:
         texts.append(sign_of_commands(problem.evaluation, first, found.x))
     return tuple(text.strip() for text in texts if text)
-
-
-def warnings_of(
-    known: Sensitivity, estimates: Mapping[str, Estimate], status: Status
-) -> tuple[str, ...]:
-    """Reasons not to trust the result."""
-    found = [f"{name} is at its bound, {estimates[name].value:g}." for name in known.at_bound]
-    found += list(known.undetermined)
-    if known.doubtful:
-        names = _first_of(known.doubtful)
-        found.append(f"{names}: doubtful, as the model lacks something: {known.lacking}.")
-    if known.by_prior:
-        found.append(
-            f"{_first_of(known.by_prior)}: the data tell hardly anything about them; values and errors are those of "
-            "the prior. What may differ more from the file, such as a payload, needs a wider one."
-        )
-    if known.contradicted:
-        found.append(
-            f"{_first_of(known.contradicted)}: the data contradict the prior, which pulls estimates away from what was "
-            "measured. Widen it (prior=), or leave it out."
-        )
-    # where the error is infinite, a sentence of known.undetermined says so
-    said = {*known.by_prior, *(name for name, e in estimates.items() if np.isinf(e.error))}
-    poor = [name for name in poorly_known(estimates) if name not in said]
-    for name in poor[:MAX_NAMED]:
-        e = estimates[name]
-        found.append(
-            f"{name} is poorly identifiable: its standard error {e.error:.2g} exceeds its value {e.value:.3g}. "
-            f"{what_would_determine(name, known, list(estimates))}"
-        )
-    if (more := len(poor) - MAX_NAMED) > 0:
-        found.append(f"{counted(more, 'more number')} with a standard error beyond the value.")
-    if status not in (Status.CONVERGED, Status.INTERRUPTED):
-        found.append(f"the search did not converge: {status.value}.")
-    return tuple(found)
-
-
-def _first_of(names: Iterable[str]) -> str:
-    """The first names, and how many more there are."""
-    every = list(names)
-    more = len(every) - MAX_NAMED
-    return ", ".join([*every[:MAX_NAMED], *([f"and {more} more"] if more > 0 else [])])
-
-
-def what_would_determine(name: str, known: Sensitivity, names: Sequence[str]) -> str:
-    """A sentence on what is needed to know a poorly identifiable number better."""
-    row = np.abs(np.nan_to_num(known.correlations[names.index(name)]))
-    row[names.index(name)] = 0.0
-    other = int(np.argmax(row))
-    if row[other] > MIN_RIVAL_CORRELATION:
-        return f"Motion that separates it from {names[other]} would determine it, or hold one of the two."
-    return "Motion in which it has more effect would determine it, or more of it."
 
 
 def hint_of(problem: Problem, estimates: Mapping[str, Estimate]) -> MotionHint | None:

@@ -13,14 +13,17 @@ from isthmus.errors import BadStart, warn_renamed
 from isthmus.identify.answer.alignment import Shift, shifts
 from isthmus.identify.answer.divergence import divergence
 from isthmus.identify.answer.table import columns
+from isthmus.identify.answer.too_long import (
+    explodes,
+    gradient_error,
+    too_sensitive,
+)
 from isthmus.identify.evaluate.evaluation import Evaluation
 from isthmus.identify.search.levenberg_marquardt import LevenbergMarquardt
 from isthmus.losses.windows import Span
 from isthmus.phases import counted, phase
 from isthmus.simulate.advice import or_rk4
 
-NEAR = 1e-4
-"""Distance from a minimum, in scaled numbers, within which a wrong gradient does no harm."""
 MAX_PARAMETERS_FOR_EFFECTS = 60
 """Above this many parameters, neither their effects nor shifts in time are computed: both need a full Jacobian."""
 
@@ -58,6 +61,8 @@ class Check:
     step_noise: float
     """Root mean square of that change, in units of the noise."""
     warnings: tuple[str, ...]
+    explodes: bool = False
+    """Whether windows are so long that the gradient is of no use."""
 
     @property
     def ok(self) -> bool:
@@ -113,7 +118,10 @@ def check(evaluation: Evaluation, spans: Sequence[Span]) -> Check:
     with phase("halving the time step"):
         changes = step_change(evaluation, x)
     cost = float(normal.cost[0])
-    found = Check(evaluation.count, evaluation.data, cost, wrong, effects, moved, *changes, ())
+    exploding = explodes(evaluation, x)
+    found = Check(
+        evaluation.count, evaluation.data, cost, wrong, effects, moved, *changes, (), exploding
+    )
     return dataclasses.replace(found, warnings=tuple(warnings_of(found, evaluation)))
 
 
@@ -134,24 +142,6 @@ def differences(evaluation: Evaluation, x: np.ndarray) -> Float[np.ndarray, "dat
     r, _ = evaluation.residuals(x[None] + steps)
     flat = r.reshape(2 * p, -1)
     return ((flat[:p] - flat[p:]) / (2.0 * h)).T
-
-
-def gradient_error(evaluation: Evaluation, x: np.ndarray, gradient: np.ndarray) -> float:
-    """The compiled gradient against differences of the cost along three directions, relative.
-
-    Relative to the gradient, or, where that vanishes, to what it would be at a distance of `NEAR`.
-    """
-    rng, h = np.random.default_rng(0), 1e-6
-    worst = 0.0
-    for _ in range(3):
-        d = rng.standard_normal(len(x))
-        d /= np.linalg.norm(d)
-        up, here, down = evaluation.cost(np.stack([x + h * d, x, x - h * d]))
-        slope, exact = (up - down) / (2.0 * h), float(gradient @ d)
-        size = max(abs(exact), 1e-3 * np.linalg.norm(gradient), 1e-9)
-        curved = NEAR * abs(up + down - 2.0 * here) / h**2
-        worst = max(worst, abs(slope - exact) / max(size, curved))
-    return float(worst)
 
 
 def effects_of(evaluation: Evaluation, x: np.ndarray, J: np.ndarray) -> tuple[Effect, ...]:
@@ -225,7 +215,9 @@ def warnings_of(found: Check, evaluation: Evaluation) -> list[str]:
         for e in found.effects
         if e.name in largest and e.alone < 0.01 and e.effect > 1e-9 * most
     ]
-    if found.gradient_error > 1e-3:
+    if found.explodes:
+        lines.append(too_sensitive(evaluation, evaluation.start))
+    elif found.gradient_error > 1e-3:
         lines.append(
             "the gradient differs from finite differences: is there a kink (contact, dry friction) near the start?"
         )

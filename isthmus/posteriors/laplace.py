@@ -15,6 +15,7 @@ from isthmus.posteriors.density import Density, Mode
 from isthmus.posteriors.importance import Students, Weighted, efficiency, smoothed, systematic
 from isthmus.posteriors.method import AbstractMethod, Asked, Draws
 from isthmus.posteriors.modes import found_modes, refuse_undetermined, shares
+from isthmus.posteriors.negligible import negligible, sentence, without
 from isthmus.posteriors.smc import SMC, without_prior
 
 ADAPT = 0.4
@@ -84,7 +85,7 @@ class Laplace(AbstractMethod):
         if self.otherwise is None or names:
             more = f"; with two bounds or a prior of {names[0]}, SMC could go on" if names else ""
             return dataclasses.replace(
-                draws, notes=(f"{said}, and these samples are rough{more}.",)
+                draws, notes=(*draws.notes, f"{said}, and these samples are rough{more}.")
             )
         found = self.otherwise.run(dataclasses.replace(asked, modes=modes))
         note = f"{said}; {type(self.otherwise).__name__} went on."
@@ -103,9 +104,17 @@ def resampled(density: Density, modes: list[Mode], count: int, rng: np.random.Ge
     if khat > ADAPT and (better := proposal.fitted(found[0], found[1], found[2].weight)):
         found = min(found, _round(density, better, count, rng), key=lambda x: x[2].khat)
     U, own, weighted = found
-    share = own @ weighted.weight
-    kept = systematic(weighted.weight, count, rng)
-    return Draws(U[kept], modes, share / share.sum(), khat, weighted.effective)
+    weight, share, notes = weighted.weight, own @ weighted.weight, ()
+    light = negligible(density, U, own, weight)
+    if light.any():
+        weight = without(light, own, weight)
+        left = [mode for mode, is_light in zip(modes, light, strict=True) if is_light]
+        modes = [mode for mode, is_light in zip(modes, light, strict=True) if not is_light]
+        notes = (sentence(density, modes, left, float(share[light].sum() / share.sum())),)
+        share = share[~light]
+    kept = systematic(weight, count, rng)
+    effective = dataclasses.replace(weighted, weight=weight).effective
+    return Draws(U[kept], modes, share / share.sum(), khat, effective, notes)
 
 
 def _round(

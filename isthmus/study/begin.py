@@ -23,14 +23,12 @@ from isthmus.model.contacts import last_shapes
 from isthmus.model.model import Model
 from isthmus.motion.motion import Motion
 from isthmus.motion.rows import GAP, usual_step
-from isthmus.networks.names import unit_for
 from isthmus.phases import counted, sort_of
-from isthmus.study.begin_loss import TORQUE, compares_torques, loss_text
+from isthmus.study.begin_free import free_text, quoted
+from isthmus.study.begin_loss import TORQUE, loss_text
 from isthmus.study.build import Trials, files_in, load_robot
 from isthmus.study.results import usual_formats
 
-MASS_SPAN = 5.0
-"""Masses are searched from a fifth to five times what the robot's file says."""
 MAX_DESCRIBED = 20
 """Logs that are described one by one; of more, only those with a note that no other has."""
 GLOBAL_DOFS = 3
@@ -70,7 +68,7 @@ def begin_study(
     place = Path(target).resolve().parent
     parts = [
         _head(robot, model, place, options), _logs(logs, motions, unread, place), _reading(model, columns, motions),
-        *_free(model, motions), _wires(), loss_text(model, motions), _search(model), _output(model),
+        *free_text(model, motions), _wires(), loss_text(model, motions), _search(model), _output(model),
     ]  # fmt: skip
     return "\n".join(f"{part}\n" for part in parts)
 
@@ -97,10 +95,6 @@ def _read(
     return motions, unread
 
 
-def _quoted(text: object) -> str:
-    return json.dumps(str(text), ensure_ascii=False)
-
-
 def _seen(path: str, place: Path) -> str:
     """A path as seen from the folder of the study."""
     if path.startswith(PREFIX):
@@ -117,13 +111,13 @@ def _head(robot: str, model: Model, place: Path, options: Mapping[str, Any]) -> 
         "",
         f"# {model.name}: {len(model.link_names)} links, {model.dof} degrees of freedom, {mass:.4g} kg",
         f"# joints: {', '.join(joints)}",
-        f"robot = {_quoted(_seen(robot, place))}",
+        f"robot = {quoted(_seen(robot, place))}",
     ]
     lines += [
         f'{key} = "{options[key]}"' for key in ("base", "repair") if options[key] != DEFAULTS[key]
     ]
     if options["packages"]:
-        folders = ", ".join(_quoted(_seen(folder, place)) for folder in options["packages"])
+        folders = ", ".join(quoted(_seen(folder, place)) for folder in options["packages"])
         lines.append(f"packages = [{folders}]")
     if Path(robot).suffix.lower() != SUFFIX:  # a saved model stays as it is
         lines += _ground(model)
@@ -135,12 +129,12 @@ def _ground(model: Model) -> list[str]:
     last, _ = last_shapes(model)
     if not last:
         return []
-    some = ", ".join(map(_quoted, last[:2]))
+    some = ", ".join(map(quoted, last[:2]))
     return [
         "# ground = 0.0  # height of a plane that it touches [m], or { height = 0.0, tilt = [0.0, 0.0] }",
         f'# contact = [{{ shapes = [{some}], friction = 0.8 }}]  # or kind = "penalty", stiffness, damping …',
         *(
-            f"# pair = [{{ first = {_quoted(a)}, second = {_quoted(b)}, friction = 0.8 }}]  # that touch each other"
+            f"# pair = [{{ first = {quoted(a)}, second = {quoted(b)}, friction = 0.8 }}]  # that touch each other"
             for a, b in model.pairs("*", "*")[-1:]
         ),
     ]
@@ -164,7 +158,7 @@ def _logs(
         lines.append(f"#   … and {counted(left, 'more log')} of which nothing else is to be said")
     for file, why in unread.items():
         lines.append(f"#   {file.name}: cannot be read yet: {' '.join(why.split())}")
-    names = ", ".join(_quoted(_pattern(path, place)) for path in logs)
+    names = ", ".join(quoted(_pattern(path, place)) for path in logs)
     lines.append(f"logs = [{names}]")
     if len(motions) + len(unread) > 2:
         lines.append(
@@ -228,15 +222,15 @@ def _reading(model: Model, found: Guess, motions: Sequence[Motion]) -> str:
         *_settled(motions),
         '[read.columns]  # what each column is; "" leaves one out',
     ]
-    lines += [f"{_quoted(k)} = {_quoted(v)}" for k, v in found.columns.items() if k != v]
+    lines += [f"{quoted(k)} = {quoted(v)}" for k, v in found.columns.items() if k != v]
     following = {c: pair for c in found.unknown if (pair := _followed(model, c))}
-    lines += [f'{_quoted(c)} = ""  # {a!r} mimics {b!r}' for c, (a, b) in following.items()]
+    lines += [f'{quoted(c)} = ""  # {a!r} mimics {b!r}' for c, (a, b) in following.items()]
     if unknown := [column for column in found.unknown if column not in following]:
         lines.append("# not understood, and kept as extra/NAME; say what they are:")
-        lines += [f'# {_quoted(column)} = ""' for column in unknown]
+        lines += [f'# {quoted(column)} = ""' for column in unknown]
     if found.missing:
         lines.append("# found in no column; put the name of their column for the question mark:")
-        lines += [f'# "?" = {_quoted(address)}' for address in found.missing]
+        lines += [f'# "?" = {quoted(address)}' for address in found.missing]
     return "\n".join(lines)
 
 
@@ -246,70 +240,6 @@ def _followed(model: Model, column: str) -> tuple[str, str] | None:
         if f"_{plain(model.joint_names[joint])}_" in f"_{plain(column)}_":
             return model.joint_names[joint], model.joint_names[source]
     return None
-
-
-def _free(model: Model, motions: Sequence[Motion]) -> Iterator[str]:
-    """What exists and may be looked for; the rest as comments."""
-    yield "# What may change, by name or pattern; low and high bound it, prior = [mean, deviation] ties it."
-    moving = _moving(model)
-    heavy = [k for k in moving if model.link_mass[k] > 0]
-    names = ["link/*/mass"]
-    if len(heavy) < len(model.link_names):
-        names = [f"link/{model.link_names[k]}/mass" for k in heavy]
-    masses = [float(model.link_mass[k]) for k in heavy]
-    whole = compares_torques(model, motions)
-    for k, name in enumerate(names):
-        own = masses if len(names) == 1 else masses[k : k + 1]
-        if own:
-            low, high = min(own) / MASS_SPAN, max(own) * MASS_SPAN
-            words = f"in the file: {', '.join(f'{m:.4g}' for m in own)} kg"
-            yield _entry(name, low, high, words, used=not whole)
-    if model.dof:
-        damping = ", ".join(f"{x:.4g}" for x in np.ravel(model.get("joint/damping")))
-        unit = unit_for("N·m·s/rad|N·s/m", model.joint_kinds)
-        yield _entry("joint/*/damping", 0.0, None, f"in the file: {damping} {unit}")
-        yield _entry("joint/*/friction", 0.0, None, "dry friction", used=whole)
-        if whole:
-            yield _entry("joint/*/torque_offset", None, None, "of the measured torques")
-            rotors = "of rotors behind gears, if torques are those of motors, not of sensors at the joints"
-            yield _entry("joint/*/armature", 0.0, None, rotors, used=False)
-    words = "mass, centre of mass and inertia of every body"
-    held = "prior = 0.3  # what the motion does not determine stays near the file; wider for a payload that may not"
-    yield _entry("link/*/inertial", None, None, words, held, used=whole)
-    for k in moving[:1]:
-        yield _entry(
-            f"stretch/{model.link_names[k]}", 0.5, 2.0, "a length, as a factor", used=False
-        )
-    yield _entry("delay/joint/position", -0.02, 0.02, "of the sensors [s]", used=False)
-    if last_shapes(model)[0]:
-        what = "of all points that touch, if ground, contact or pair is given"
-        yield _entry("contact/*/friction", 0.0, None, what, "shared = true", used=False)
-    if any(m.v is None for m in motions):
-        yield _entry("start/velocity", None, None, "velocities were not measured", used=False)
-
-
-def _moving(model: Model) -> list[int]:
-    """Links that are not welded to the world."""
-    moves: list[bool] = []
-    for i, parent in enumerate(model.parents):
-        moves.append(model.joint_kinds[i] != "fixed" or (parent >= 0 and moves[parent]))
-    return [i for i, does in enumerate(moves) if does]
-
-
-def _entry(
-    name: str,
-    low: float | None,
-    high: float | None,
-    words: str,
-    *more: str,
-    used: bool = True,
-) -> str:
-    mark = "" if used else "# "
-    lines = ["[[free]]", f"name = {_quoted(name)}  # {words}"]
-    lines += [f"low = {low:.4g}"] if low is not None else []
-    lines += [f"high = {high:.4g}"] if high is not None else []
-    lines += more
-    return "\n".join(f"{mark}{line}" for line in lines)
 
 
 def _wires() -> str:

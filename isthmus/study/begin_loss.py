@@ -1,14 +1,14 @@
-"""The loss that a study is begun with: what is compared, over which stretches, with which noise."""
+"""The loss that a study is begun with: what is compared, and over which stretches."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from isthmus.model.model import Model
 from isthmus.motion.motion import CONTROL, Motion
+from isthmus.study.begin_noise import Noise, noise_lines, noises, scatter, usual_range
 
 LOSSES = ("windows", "multiple_shooting", "one_step", "whole_run")
 """Kinds of losses, to choose from."""
@@ -17,12 +17,6 @@ WINDOW = 0.5
 STEPS = 50
 """How many rows they have where no log could be read."""
 TORQUE = "joint/motor_torque"
-LEAST_NOISE = 1e-4
-"""Of the range of positions: no noise below this is suggested, since no model predicts a motion any better."""
-AT_REST = 1e-3
-"""A coordinate that goes less far than this share of the farthest one does not count for the range of positions."""
-TURN = 2.0 * np.pi
-"""A range beyond this counts as this [rad, m]: a joint that turns round and round is no worse measured."""
 FILTERED = 1e-6
 """Of the range of positions: no sensor scatters less, so that they were filtered after the motion."""
 
@@ -32,32 +26,50 @@ def loss_text(model: Model, motions: Sequence[Motion]) -> str:
     if compares_torques(model, motions):
         return _torque_loss(motions)
     steps, dt = _window(motions)
-    shooting = any(m.v is None for m in motions)
+    kinds = noises(model, motions)
+    shooting, why, reasons = _starts(motions, kinds, steps * dt)
     kind = "multiple_shooting" if shooting else "windows"
-    why = (
-        "velocities were not measured: starts are free"
-        if shooting
-        else "each window starts as measured"
-    )
     others = ", ".join(k for k in LOSSES if k != kind)
     if _has_every_torque(model, motions):
         others += "; or torque (no signals, no noise), if joint/control holds measured torques, not only commands"
-    lines = [
-        "# What is compared, over which stretches (docs/identify.md)",
-        "[loss]",
-        f'kind = "{kind}"  # {why}; or {others}',
-        f"steps = {steps}  # {steps * dt:.3g} s",
-        'signals = ["joint/position"]',
+    return "\n".join(
+        [
+            "# What is compared, over which stretches (docs/identify.md)",
+            *reasons,
+            "[loss]",
+            f'kind = "{kind}"  # {why}; or {others}',
+            f"steps = {steps}  # {steps * dt:.3g} s",
+            'signals = ["joint/position"]',
+            *noise_lines(kinds),
+            "# huber = 3.0  # beyond so many deviations, differences count less",
+        ]
+    )
+
+
+def _starts(
+    motions: Sequence[Motion], kinds: Sequence[Noise], span: float
+) -> tuple[bool, str, list[str]]:
+    """Whether windows of `span` [s] need free starts, why, and comments with the estimate behind that.
+
+    A velocity that is measured with an error moves the end of a window by that error times its length, and this bias is
+    the same in all rows of a window: beyond the noise of the positions, free starts are better.
+    """
+    if any(m.v is None for m in motions):
+        return True, "velocities were not measured: starts are free", []
+    known = [k for k in kinds if k.velocity > 0.0 and k.position > 0.0]
+    if not known:
+        return False, "each window starts as measured", []
+    worst = max(known, key=lambda k: k.velocity * span / k.position)
+    off, unit = worst.velocity * span, worst.unit
+    shooting = off > worst.position
+    than = "more" if shooting else "less"
+    ending = ", so that starts as measured would bias estimates." if shooting else "."
+    estimate = [
+        f"# The noise of the velocities, about {worst.velocity:.2g} {unit}/s, moves the end of a window by {off:.2g}",
+        f"# {unit}: {than} than the noise of the positions, {worst.position:.2g} {unit}{ending}",
     ]
-    noise, least = scatter(motions), LEAST_NOISE * _range(motions)
-    if noise > least:
-        lines.append(f"noise = {noise:.2g}  # estimated from the scatter of neighbouring rows")
-    elif least > 0.0:
-        lines.append(
-            f"noise = {least:.2g}  # {LEAST_NOISE:g} of their range: they scatter by {noise:.2g} only"
-        )
-    lines.append("# huber = 3.0  # beyond so many deviations, differences count less")
-    return "\n".join(lines)
+    why = "velocities are noisy: starts are free" if shooting else "each window starts as measured"
+    return shooting, why, estimate
 
 
 def _torque_loss(motions: Sequence[Motion]) -> str:
@@ -86,7 +98,7 @@ def compares_torques(model: Model, motions: Sequence[Motion]) -> bool:
     """
     if _has_torques(motions):
         return True
-    return _has_every_torque(model, motions) and scatter(motions) < FILTERED * _range(motions)
+    return _has_every_torque(model, motions) and scatter(motions) < FILTERED * usual_range(motions)
 
 
 def _has_torques(motions: Sequence[Motion]) -> bool:
@@ -104,28 +116,3 @@ def _has_every_torque(model: Model, motions: Sequence[Motion]) -> bool:
     return len(commands) == len(motions) and all(
         u is not None and bool(np.all(np.nanstd(np.asarray(u), axis=0) > 0.0)) for u in commands
     )
-
-
-def _range(motions: Sequence[Motion]) -> float:
-    """How far a coordinate that moves usually goes [rad, m]."""
-    with warnings.catch_warnings(action="ignore"):  # columns without a number
-        spans = [
-            np.nanmax(m.q, axis=0) - np.nanmin(m.q, axis=0)
-            for m in motions
-            if m.q is not None and len(m.t)
-        ]
-    found = np.minimum(np.concatenate(spans), TURN) if spans else np.zeros(0)
-    found = found[np.isfinite(found) & (found > 0.0)]
-    return float(np.median(found[found > AT_REST * found.max()])) if found.size else 0.0
-
-
-def scatter(motions: Sequence[Motion]) -> float:
-    """Standard deviation of the noise of positions, from third differences of neighbouring rows."""
-    parts = [
-        np.ravel(np.diff(np.asarray(m.q), n=3, axis=0))
-        for m in motions
-        if m.q is not None and len(m.t) > 3
-    ]
-    found = np.concatenate(parts) if parts else np.zeros(0)
-    found = found[np.isfinite(found)]
-    return float(1.4826 * np.median(np.abs(found)) / np.sqrt(20.0)) if found.size else 0.0

@@ -78,6 +78,7 @@ def test_a_doubtful_estimate_is_named_with_its_cause_and_kept_on_disk(tmp_path):
     with pytest.warns(ist.errors.FitWarning, match=r"doubtful, as the model lacks .*friction"):
         fit = ist.fit(ist.Problem(truth, log, free=free, loss="torque"))
     name, text = next(iter(fit.doubtful.items()))
+    assert text.startswith("if the model had what it lacks, it would move by ")
     assert text.endswith(f"mostly because of {name.replace('damping', 'friction')}")
     assert f"doubtful: {name}" in str(fit)
     again = ist.Fit.load(fit.save(tmp_path / "fit"))

@@ -11,7 +11,8 @@ import pytest
 import isthmus as ist
 from isthmus.errors import BadStudy, DataWarning
 from isthmus.study.begin import begin_study
-from isthmus.study.begin_loss import loss_text, scatter
+from isthmus.study.begin_loss import loss_text
+from isthmus.study.begin_noise import scatter
 from isthmus.study.build import files_in
 from tests.study.logs import ROBOT, log, write_logs
 

@@ -26,5 +26,6 @@ def divergence(evaluation: Evaluation, spans: Sequence[Span], x: np.ndarray) -> 
         where = f", first in run {span.run + 1}, {steps} after row {span.first}"
     return (
         f"the simulation of the start values diverges{where}. Start elsewhere (Free(start=)), take shorter windows "
-        "(loss=ist.Windows(20)), or a shorter time step (Problem(substeps=))."
+        "(loss=ist.Windows(20), steps = 20 under [loss] of a study), or a shorter time step (Problem(substeps=), "
+        "[time] of a study)."
     )

@@ -151,7 +151,9 @@ def of_model_error(
     doubtful = {}
     for k in np.flatnonzero(far):
         cause = found.added[int(np.argmax(parts[:, k] * np.sign(shift[k])))]
-        doubtful[names[k]] = f"it would move by {shift[k]:+.2g}, mostly because of {cause}"
+        doubtful[names[k]] = (
+            f"if the model had what it lacks, it would move by {shift[k]:+.2g}, mostly because of {cause}"
+        )
     if not found.added:
         return C, "", {}
     shown = [*found.added[:MAX_CAUSES], *(["…"] if len(found.added) > MAX_CAUSES else [])]

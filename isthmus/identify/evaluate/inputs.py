@@ -29,6 +29,8 @@ ALWAYS = (
     "joint_friction",
 )  # fmt: skip
 """Fields of the model that are inputs whether they are free or not."""
+STOPS = "joint_limit_stiffness"
+"""The same for models whose joints have ends of travel."""
 
 Key = tuple[Any, ...]
 """Where an array stands: ("leaf", field), ("network", wire, array), ("dt",), ("offset", signal), ("delay", signal)."""
@@ -124,10 +126,11 @@ def inputs_of(parameters: Parameters) -> Inputs:
     """The inputs of a problem: what is always one, and what its free numbers reach."""
     parts: list[tuple[Key, tuple[int, ...]]] = []
     moving: list[bool] = []
+    fields = (*ALWAYS, STOPS) if parameters.template.limited else ALWAYS
 
     def look(z: AnyArray) -> AnyArray:
         for key, x in arrays_of(parameters.setting(z)):
-            always = key[0] == "leaf" and key[1] in ALWAYS
+            always = key[0] == "leaf" and key[1] in fields
             if (always or is_traced(x)) and np.size(x):
                 parts.append((key, tuple(np.shape(x))))
                 moving.append(is_traced(x))

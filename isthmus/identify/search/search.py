@@ -28,6 +28,9 @@ class Status(enum.Enum):
         "the loss is not finite here: shorten the windows or the time step, or tighten the bounds"
     )
     AT_EDGE = "stopped at an edge of what bodies can be: start from bodies of about the right size, or give a prior"
+    NO_DERIVATIVES = (
+        "stopped where derivatives are of no use: shorten the windows, or start elsewhere"
+    )
     INTERRUPTED = "stopped by the user; this is the best so far"
 
 
