@@ -23,6 +23,7 @@ CASES = {
     "threads": ("native code", "native_cases", "threads"),
     "contact": ("native code", "contact", "quadruped"),
     "tosses": ("native code", "contact", "cube"),
+    "piles": ("native code", "piles", "standing"),
     "pairs": ("native code", "pairs", "narrow"),
     "tree": ("native code", "tree", "tree"),
     "sysid": ("identification", "sysid", "pendulum"),

@@ -27,8 +27,8 @@ class Bench:
     quick: bool = False
     """Fewer worlds and repeats, some comparisons with XLA left out: a minute or two."""
     only: Annotated[tuple[str, ...], arg(metavar="NAME …")] = ()
-    """importing, starting, pendulum, path, network, large, quadruped, threads, contact, tosses, pairs, tree, sysid,
-    sysid-arm, design, tracking, xla-pendulum, xla-quadruped."""
+    """importing, starting, pendulum, path, network, large, quadruped, threads, contact, tosses, piles, pairs, tree,
+    sysid, sysid-arm, design, tracking, xla-pendulum, xla-quadruped."""
     out: Annotated[str, arg(metavar="PATH")] = "."
     """Where to write: the folder of bench.json and bench.png, made if need be."""
 
